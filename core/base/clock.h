@@ -1,0 +1,12 @@
+/* Time. Monotonic for deadlines and windows, wall clock for what people see. */
+#ifndef LIC_BASE_CLOCK_H
+#define LIC_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds since an arbitrary start; never runs backwards. */
+uint64_t lic_monotonic_ms(void);
+/* Nanoseconds since 1970, UTC. */
+int64_t lic_wall_ns(void);
+
+#endif

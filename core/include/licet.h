@@ -1,0 +1,665 @@
+/* licet: permission checks inside your own process.
+ *
+ * Three kinds of thing appear here.
+ *   Handles  licet_engine, licet_schema, licet_stream, licet_report, licet_error. Opaque. You get
+ *            one through an out-parameter and end it with one function, which accepts NULL.
+ *   Records  licet_options, licet_check_request, licet_result, ... Plain structs that you make with
+ *            their _INIT macro. Each begins with its size, so a newer licet can add fields at the end.
+ *   Views    licet_str. Pointer and length into memory that somebody else owns. UTF-8; never assumed
+ *            to end in NUL. data == NULL means "not given"; size == 0 is a value, and usually an error.
+ *
+ * A call that can fail returns licet_status and takes a licet_error ** last, which may be NULL.
+ * After a failure every out-parameter is empty: no handle, no permission.
+ *
+ * Small values (licet_str, licet_consistency, licet_token) carry no size: they never change. */
+#ifndef LICET_H
+#define LICET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LICET_VERSION_MAJOR 0
+#define LICET_VERSION_MINOR 1
+#define LICET_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define LICET_API __attribute__((visibility("default")))
+#define LICET_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define LICET_API
+#define LICET_MUST_CHECK
+#endif
+
+/* ------------------------------------------------------------------ views */
+
+typedef struct licet_str {
+    const char *data;
+    size_t      size; /* bytes */
+} licet_str;
+
+/* A view of a string literal, in an initializer or an expression. */
+#define LICET_STR_INIT(literal) { (literal), sizeof(literal) - 1 }
+#ifndef __cplusplus
+#define LICET_STR(literal) ((licet_str)LICET_STR_INIT(literal))
+#endif
+
+/* -------------------------------------------------- statuses, kinds, errors */
+
+/* Name, number (never reused), what to tell a person. The bindings' error classes come from here. */
+#define LICET_STATUS_LIST(X)                                                                        \
+    X(OK,                  0, "ok")                                                                 \
+    X(OUT_OF_MEMORY,       1, "out of memory, or memory_limit reached")                             \
+    X(INVALID_ARGUMENT,    2, "an argument is not usable")                                          \
+    X(SCHEMA_ERROR,        3, "the schema text is wrong, or contradicts stored relationships")      \
+    X(NOT_FOUND,           4, "a definition, relation, permission or caveat is unknown")            \
+    X(ALREADY_EXISTS,      5, "the relationship exists already")                                    \
+    X(PRECONDITION_FAILED, 6, "a precondition does not hold")                                       \
+    X(LIMIT_EXCEEDED,      7, "more than a limit allows")                                           \
+    X(REVISION_EXPIRED,    8, "the revision has left the retained history")                         \
+    X(INVALID_TOKEN,       9, "the token or cursor is damaged, foreign or of another request")      \
+    X(UNAVAILABLE,        10, "the store can not be used now")                                      \
+    X(DEADLINE_EXCEEDED,  11, "no answer in time")                                                  \
+    X(CLOSED,             12, "the engine is closed")                                               \
+    X(MISUSE,             13, "the interface was called wrongly")                                   \
+    X(UNSUPPORTED,        14, "this version of licet can not do that")
+
+typedef enum licet_status {
+#define LICET_STATUS_ENUM(name, number, text) LICET_##name = number,
+    LICET_STATUS_LIST(LICET_STATUS_ENUM)
+#undef LICET_STATUS_ENUM
+} licet_status;
+
+/* The finer kind of an error: what sort of thing is wrong. Name, number, text given to callers. */
+#define LICET_KIND_LIST(X)                                                                          \
+    X(NONE,         0, "")            /* no error */                                                \
+    X(SYNTAX,       1, "syntax")      /* the text can not be parsed */                              \
+    X(TYPE,         2, "type")        /* parsed, but does not fit the schema or the types */        \
+    X(NAME,         3, "name")        /* unknown or doubly defined name */                          \
+    X(VALUE,        4, "value")       /* a field outside its allowed pattern or range */            \
+    X(ENCODING,     5, "encoding")    /* not UTF-8, a NUL, or a forbidden character */              \
+    X(LIMIT,        6, "limit")       /* more than a size, count, depth, cost limit allows */       \
+    X(EVAL,         7, "eval")        /* a caveat could not be evaluated */                         \
+    X(TOKEN,        8, "token")       /* bad token or cursor */                                     \
+    X(CONFIG,       9, "config")      /* refused URI, path or option */                             \
+    X(CONFLICT,    10, "conflict")    /* clashes with what is there */                              \
+    X(DEADLINE,    11, "deadline")    /* no answer in time */                                       \
+    X(UNAVAILABLE, 12, "unavailable") /* the store can not be used now */                           \
+    X(NOMEM,       13, "nomem")       /* out of memory */                                           \
+    X(MISUSE,      14, "misuse")      /* the interface was called wrongly */
+
+typedef enum licet_kind {
+#define LICET_KIND_ENUM(name, number, text) LICET_KIND_##name = number,
+    LICET_KIND_LIST(LICET_KIND_ENUM)
+#undef LICET_KIND_ENUM
+} licet_kind;
+
+/* What went wrong, for a person. Made by the failing call; belongs to the caller.
+ * Threads: an error belongs to one thread at a time. */
+typedef struct licet_error licet_error;
+
+/** Ends an error. Owns: takes error; NULL is fine. Errors: none. Threads: any. Blocks: no. */
+LICET_API void licet_error_free(licet_error *error);
+
+/** The status that the failing call returned; LICET_OK for NULL.
+ *  Owns: nothing. Errors: none. Threads: the error's. Blocks: no. */
+LICET_API licet_status licet_error_status(const licet_error *error);
+
+/** The finer kind; LICET_KIND_NONE for NULL.
+ *  Owns: nothing. Errors: none. Threads: the error's. Blocks: no. */
+LICET_API licet_kind licet_error_kind(const licet_error *error);
+
+/** One line, at most 1,024 bytes of valid UTF-8 without control characters, safe to log.
+ *  Owns: the view lives as long as the error. Errors: none. Threads: the error's. Blocks: no. */
+LICET_API licet_str licet_error_message(const licet_error *error);
+
+/** Position in the text concerned, 1-based; the column counts code points. 0 where there is none.
+ *  Owns: nothing. Errors: none. Threads: the error's. Blocks: no. */
+LICET_API uint32_t licet_error_line(const licet_error *error);
+LICET_API uint32_t licet_error_column(const licet_error *error);
+
+/** SpiceDB's ERROR_REASON_... without the prefix ("UNKNOWN_DEFINITION"), or empty.
+ *  Owns: a constant. Errors: none. Threads: the error's. Blocks: no. */
+LICET_API licet_str licet_error_reason(const licet_error *error);
+
+/** Name ("invalid_argument") and description of a status; name of a kind. Constants, NUL-terminated.
+ *  Owns: constants. Errors: none; unknown numbers give "unknown". Threads: any. Blocks: no. */
+LICET_API const char *licet_status_name(licet_status status);
+LICET_API const char *licet_status_text(licet_status status);
+LICET_API const char *licet_kind_name(licet_kind kind);
+
+/** "0.1.0", and the number that changes when the binary interface does.
+ *  Owns: a constant. Errors: none. Threads: any. Blocks: no. */
+LICET_API const char *licet_version(void);
+LICET_API uint32_t    licet_abi(void);
+
+/* ------------------------------------------------------------------ options */
+
+/* The only source of licet's memory. All three set, or all three NULL (then malloc and free).
+ * `size` on free is the size that was asked for. Called from any thread, also under licet's locks:
+ * must not call licet. */
+typedef struct licet_allocator {
+    void *(*alloc)(void *context, size_t size);
+    void *(*resize)(void *context, void *pointer, size_t old_size, size_t new_size);
+    void  (*free)(void *context, void *pointer, size_t size);
+    void  *context;
+} licet_allocator;
+
+/* 0 means the default given. Outside [floor, ceiling]: INVALID_ARGUMENT, kind config. */
+typedef struct licet_options {
+    size_t          size;
+    licet_allocator allocator;
+    uint64_t        memory_limit_bytes; /* 256 MiB [1 MiB, 1 TiB]: all memory of one engine */
+    uint32_t        max_depth;          /* 50 [1, 1,000]: objects and names on one path of a check */
+    uint64_t        max_steps;          /* 1,000,000 [1,000, 1e9]: edges that one check may visit */
+    uint32_t        check_timeout_ms;   /* 250 [1, 600,000]: of one check in memory */
+    uint64_t        history_window_ms;  /* 24 h [1, 30 days]: how long a token can be read exactly */
+} licet_options;
+
+#define LICET_OPTIONS_INIT { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0 }
+
+/* ------------------------------------------------------------------- memory */
+
+/* Text made by licet. Clear it; clear may run twice. data is NULL when empty. */
+typedef struct licet_buffer {
+    size_t          size_of_record;
+    char           *data;
+    size_t          size; /* bytes of text */
+    licet_allocator allocator;
+} licet_buffer;
+
+#define LICET_BUFFER_INIT { sizeof(licet_buffer), 0, 0, {0, 0, 0, 0} }
+
+/** Gives the text back. Owns: frees buffer->data. Errors: none; NULL is fine. Threads: the buffer's. Blocks: no. */
+LICET_API void licet_buffer_clear(licet_buffer *buffer);
+
+/* ------------------------------------------------------------------- schema */
+
+/* A checked schema. Immutable; any number of threads may share one. */
+typedef struct licet_schema licet_schema;
+
+/* Where `import "path"` may read from: files inside `folder` only, after following links.
+ * No folder: imports are refused, as in SpiceDB's WriteSchema. */
+typedef struct licet_schema_request {
+    size_t    size;
+    licet_str text;
+    licet_str folder;                 /* not given: imports are refused */
+    bool      allow_unused_parameters; /* validation files' loader: skip "parameter is unused" */
+} licet_schema_request;
+
+#define LICET_SCHEMA_REQUEST_INIT { sizeof(licet_schema_request), {0, 0}, {0, 0}, false }
+
+/**
+ * Parses and checks a schema. The empty text is a valid schema without definitions.
+ *
+ * Owns:    *schema is yours; end it with licet_schema_release(). request is read only during the call.
+ * Errors:  SCHEMA_ERROR with line and column, LIMIT_EXCEEDED, OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  reads files when the text imports and a folder was given.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_parse(const licet_schema_request *request,
+                                                           const licet_options        *options,
+                                                           licet_schema **schema, licet_error **error);
+
+/** Shares / ends a schema. Owns: counts one holder more / fewer; NULL is fine. Errors: none. Threads: any. Blocks: no. */
+LICET_API void licet_schema_retain(licet_schema *schema);
+LICET_API void licet_schema_release(licet_schema *schema);
+
+/** The text as it was given. Owns: the view lives as long as the schema. Errors: none. Threads: any. Blocks: no. */
+LICET_API licet_str licet_schema_text(const licet_schema *schema);
+
+/**
+ * Canonical text: what SpiceDB's generator prints, in file order. Compiles to the same program and
+ * formats to itself. Partials and imports are spliced in, as they are in SpiceDB.
+ *
+ * Owns:    fills *out; give it back with licet_buffer_clear().
+ * Errors:  OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_format(const licet_schema *schema, licet_buffer *out,
+                                                            licet_error **error);
+
+/* One lint. Views live as long as the schema. */
+typedef struct licet_lint {
+    size_t    size;
+    licet_str name;    /* "arrow-references-relation" */
+    licet_str message; /* ends with the name in parentheses */
+    uint32_t  line;    /* 1-based; column in code points */
+    uint32_t  column;
+} licet_lint;
+
+#define LICET_LINT_INIT { sizeof(licet_lint), {0, 0}, {0, 0}, 0, 0 }
+
+/** Number of lints, and one of them (false: no such index). Lints never change what is accepted.
+ *  Owns: nothing; views live as long as the schema. Errors: none. Threads: any. Blocks: no. */
+LICET_API size_t licet_schema_lint_count(const licet_schema *schema);
+LICET_API bool   licet_schema_lint(const licet_schema *schema, size_t index, licet_lint *lint);
+
+/** Number of definitions, and the name of one, in file order. Empty: no such index.
+ *  Owns: the view lives as long as the schema. Errors: none. Threads: any. Blocks: no. */
+LICET_API size_t    licet_schema_definition_count(const licet_schema *schema);
+LICET_API licet_str licet_schema_definition(const licet_schema *schema, size_t index);
+
+/* ------------------------------------------------------------ relationships */
+
+/* resource_type:resource_id#relation@subject_type:subject_id#subject_relation[caveat:context][expiration:t]
+ * The six names are its identity. subject_relation not given: the subject is the object itself.
+ * subject_id "*": every subject of the type. */
+typedef struct licet_relationship {
+    size_t    size;
+    licet_str resource_type;
+    licet_str resource_id;
+    licet_str relation;
+    licet_str subject_type;
+    licet_str subject_id;
+    licet_str subject_relation; /* not given, or a relation's name; "..." is read as not given */
+    licet_str caveat_name;      /* not given: no caveat */
+    licet_str caveat_context;   /* a JSON object; not given: none */
+    licet_str expiration;       /* RFC 3339, UTC or with offset; not given: never */
+} licet_relationship;
+
+#define LICET_RELATIONSHIP_INIT                                                                     \
+    { sizeof(licet_relationship), {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0} }
+
+/**
+ * Reads one relationship in SpiceDB's notation (pkg/tuple/parsing.go). No white space, no trimming.
+ *
+ * Owns:    *relationship views the text.
+ * Errors:  INVALID_ARGUMENT with the column of what is wrong, LIMIT_EXCEEDED, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse(licet_str text, licet_relationship *relationship,
+                                                                 licet_error **error);
+
+/**
+ * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed.
+ *
+ * Owns:    fills *out; give it back with licet_buffer_clear().
+ * Errors:  OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_relationship_format(const licet_relationship *relationship,
+                                                                  licet_buffer *out, licet_error **error);
+
+/* Which relationships. Every field that is given must match; at least one must be given.
+ * subject_relation given and empty: only subjects without a relation. */
+typedef struct licet_filter {
+    size_t    size;
+    licet_str resource_type;
+    licet_str resource_id;        /* not together with resource_id_prefix */
+    licet_str resource_id_prefix; /* literal: no character of it is a pattern */
+    licet_str relation;
+    licet_str subject_type;       /* must be given when another subject field is */
+    licet_str subject_id;         /* may be "*" */
+    licet_str subject_relation;
+} licet_filter;
+
+#define LICET_FILTER_INIT { sizeof(licet_filter), {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0} }
+
+/* ------------------------------------------------------------------- engine */
+
+/* Schema and relationships, and the answers about them. Any number of threads may use one. */
+typedef struct licet_engine licet_engine;
+
+/* Opaque, URL-safe, NUL-terminated: names the store and a revision of it. */
+#define LICET_TOKEN_CAPACITY 128
+typedef struct licet_token {
+    char text[LICET_TOKEN_CAPACITY]; /* empty: none */
+} licet_token;
+
+typedef enum licet_freshness {
+    LICET_MINIMIZE_LATENCY = 0, /* the default: the graph as it stands */
+    LICET_FULLY_CONSISTENT = 1, /* everything committed before the call */
+    LICET_AT_LEAST_AS_FRESH = 2, /* not older than the token */
+    LICET_AT_EXACT_SNAPSHOT = 3  /* exactly the token's revision */
+} licet_freshness;
+
+typedef struct licet_consistency {
+    licet_freshness freshness;
+    licet_str       token; /* for the last two */
+} licet_consistency;
+
+/**
+ * Opens an engine. "memory:" is the only store of this version.
+ *
+ * Owns:    *engine is yours; end it with licet_engine_release(), which closes it if need be.
+ *          The options are copied.
+ * Errors:  INVALID_ARGUMENT (kind config) for a URI or option that is not usable, OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_open(licet_str uri, const licet_options *options,
+                                                   licet_engine **engine, licet_error **error);
+
+/**
+ * Stops an engine. Every later call on it answers CLOSED. A second close, and NULL, do nothing.
+ *
+ * Owns:    nothing: the memory goes with the last licet_engine_release().
+ * Errors:  none.
+ * Threads: any; calls in progress end normally.
+ * Blocks:  until the calls in progress and a merge in progress have ended.
+ */
+LICET_API void licet_close(licet_engine *engine);
+
+/** Shares / ends an engine handle. The last release closes and frees. Owns: counts one holder more / fewer;
+ *  NULL is fine. Errors: none. Threads: any. Blocks: the last release, as licet_close(). */
+LICET_API void licet_engine_retain(licet_engine *engine);
+LICET_API void licet_engine_release(licet_engine *engine);
+
+/**
+ * Replaces the schema. Refused when stored relationships would no longer fit; nothing is changed then.
+ *
+ * Owns:    fills *token, which may be NULL.
+ * Errors:  SCHEMA_ERROR with position, or without one when relationships contradict; LIMIT_EXCEEDED,
+ *          OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  while another write is in progress.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_write_schema(licet_engine *engine, licet_str text,
+                                                           licet_token *token, licet_error **error);
+
+/**
+ * The schema in force, shared.
+ *
+ * Owns:    *schema is yours; end it with licet_schema_release(). token may be NULL.
+ * Errors:  NOT_FOUND before any schema was written, CLOSED, OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_read_schema(licet_engine *engine, licet_schema **schema,
+                                                          licet_token *token, licet_error **error);
+
+typedef enum licet_operation {
+    LICET_CREATE = 1, /* fails if it exists */
+    LICET_TOUCH  = 2, /* creates or replaces */
+    LICET_DELETE = 3  /* removes if it exists */
+} licet_operation;
+
+typedef struct licet_update {
+    licet_operation    operation;
+    licet_relationship relationship;
+} licet_update;
+
+typedef enum licet_expectation {
+    LICET_MUST_NOT_MATCH = 1,
+    LICET_MUST_MATCH     = 2
+} licet_expectation;
+
+typedef struct licet_precondition {
+    licet_expectation expectation;
+    licet_filter      filter;
+} licet_precondition;
+
+typedef struct licet_write_request {
+    size_t                    size;
+    const licet_update       *updates;
+    size_t                    update_count;       /* at most 1,000 */
+    const licet_precondition *preconditions;
+    size_t                    precondition_count; /* at most 1,000 */
+} licet_write_request;
+
+#define LICET_WRITE_REQUEST_INIT { sizeof(licet_write_request), 0, 0, 0, 0 }
+
+/**
+ * Changes relationships: all of the request or none of it.
+ *
+ * Owns:    fills *token (may be NULL): the revision from which the write is visible. Even a write
+ *          that changes nothing makes one.
+ * Errors:  LIMIT_EXCEEDED, INVALID_ARGUMENT, NOT_FOUND (unknown names), ALREADY_EXISTS,
+ *          PRECONDITION_FAILED, UNSUPPORTED, OUT_OF_MEMORY, CLOSED, MISUSE. Order: api.md 11.
+ * Threads: any; writes happen one after another.
+ * Blocks:  while another write is in progress.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_write(licet_engine *engine, const licet_write_request *request,
+                                                    licet_token *token, licet_error **error);
+
+typedef struct licet_delete_request {
+    size_t                    size;
+    licet_filter              filter;
+    const licet_precondition *preconditions;
+    size_t                    precondition_count;
+    uint32_t                  limit;         /* 0: none; at most 1,000 */
+    bool                      allow_partial; /* with a limit: delete that many and report partial */
+} licet_delete_request;
+
+#define LICET_DELETE_REQUEST_INIT { sizeof(licet_delete_request), LICET_FILTER_INIT, 0, 0, 0, false }
+
+typedef struct licet_delete_result {
+    size_t      size;
+    uint64_t    deleted_count;
+    bool        partial; /* count equals the limit: call again (SpiceDB: also when that was all) */
+    licet_token token;
+} licet_delete_result;
+
+#define LICET_DELETE_RESULT_INIT { sizeof(licet_delete_result), 0, false, {{0}} }
+
+/**
+ * Deletes what a filter selects, in one transaction.
+ *
+ * Owns:    fills *result.
+ * Errors:  INVALID_ARGUMENT (empty filter, or more than the limit match and partial is not allowed),
+ *          NOT_FOUND, PRECONDITION_FAILED, LIMIT_EXCEEDED, OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  while another write is in progress.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_delete_relationships(licet_engine               *engine,
+                                                                   const licet_delete_request *request,
+                                                                   licet_delete_result *result, licet_error **error);
+
+/* ------------------------------------------------------------------ reading */
+
+typedef struct licet_read_request {
+    size_t            size;
+    licet_filter      filter;
+    uint32_t          limit;  /* 0: all; at most 1,000 */
+    licet_str         cursor; /* not given: from the start */
+    licet_consistency consistency;
+} licet_read_request;
+
+#define LICET_READ_REQUEST_INIT { sizeof(licet_read_request), LICET_FILTER_INIT, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+
+/* A sequence of answers, all of one revision. One thread at a time. */
+typedef struct licet_stream licet_stream;
+
+/**
+ * Reads relationships at one revision, in an order that is fixed for a chain of cursors.
+ *
+ * Owns:    *stream is yours; end it with licet_stream_release(). It holds the engine.
+ * Errors:  INVALID_ARGUMENT, NOT_FOUND, INVALID_TOKEN (also a cursor of another request),
+ *          REVISION_EXPIRED, LIMIT_EXCEEDED, OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_read_relationships(licet_engine *engine, const licet_read_request *request,
+                                                                 licet_stream **stream, licet_error **error);
+
+/**
+ * One more relationship. At the end *found is false, and that is no error.
+ *
+ * Owns:    the views in *relationship live until the next call on the stream.
+ * Errors:  REVISION_EXPIRED when the stream was left alone too long, OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: one at a time.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_stream_next_relationship(licet_stream *stream, licet_relationship *relationship,
+                                                                       bool *found, licet_error **error);
+
+/** A cursor after the last relationship that was returned; empty before the first. For licet_read_request.cursor.
+ *  Owns: the view lives until the next call on the stream. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API licet_str licet_stream_cursor(licet_stream *stream);
+
+/** The revision read. Owns: fills *token. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API void licet_stream_token(const licet_stream *stream, licet_token *token);
+
+/** Ends a stream. Owns: takes it; NULL is fine. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API void licet_stream_release(licet_stream *stream);
+
+/* ----------------------------------------------------------------- checking */
+
+/* Zero is "no": memory that nobody filled in grants nothing. */
+typedef enum licet_permissionship {
+    LICET_NO_PERMISSION          = 0,
+    LICET_HAS_PERMISSION         = 1,
+    LICET_CONDITIONAL_PERMISSION = 2 /* depends on context that was not given; not a grant */
+} licet_permissionship;
+
+typedef struct licet_check_request {
+    size_t            size;
+    licet_str         resource;   /* "document:readme" */
+    licet_str         permission; /* "view": a permission or a relation */
+    licet_str         subject;    /* "user:ada" or "group:eng#member" */
+    licet_consistency consistency;
+} licet_check_request;
+
+#define LICET_CHECK_REQUEST_INIT { sizeof(licet_check_request), {0, 0}, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+
+/* The answer to one check. Plain memory in this version; still, clear it. */
+typedef struct licet_result {
+    size_t               size;
+    licet_permissionship permissionship;
+    licet_status         status;   /* in bulk: this item's own; LICET_OK otherwise */
+    uint64_t             revision; /* for licet_result_token() */
+    licet_error         *error;    /* in bulk: this item's own; NULL otherwise */
+} licet_result;
+
+#define LICET_RESULT_INIT { sizeof(licet_result), LICET_NO_PERMISSION, LICET_OK, 0, NULL }
+
+/** True only for a definite yes. Owns: nothing. Errors: none; NULL is false. Threads: the result's. Blocks: no. */
+static inline bool licet_result_allowed(const licet_result *result)
+{
+    return result != NULL && result->status == LICET_OK && result->permissionship == LICET_HAS_PERMISSION;
+}
+
+/** Gives back what a result holds and makes it a denial. Owns: the result's memory. Errors: none; NULL is fine,
+ *  twice is fine. Threads: the result's. Blocks: no. */
+LICET_API void licet_result_clear(licet_result *result);
+
+/** The token of the revision at which a result of this engine was found.
+ *  Owns: fills *token; empty when anything is NULL. Errors: none. Threads: any. Blocks: no. */
+LICET_API void licet_result_token(const licet_engine *engine, const licet_result *result, licet_token *token);
+
+/** Whether this check could wait for input or output. Never for a memory store.
+ *  Owns: nothing. Errors: none; false for NULL. Threads: any. Blocks: no. */
+LICET_API bool licet_check_may_block(const licet_engine *engine, const licet_check_request *request);
+
+/**
+ * Decides whether a subject has a permission on a resource.
+ *
+ * Owns:    fills *result; give its memory back with licet_result_clear().
+ * Errors:  INVALID_ARGUMENT, NOT_FOUND (unknown type or name), LIMIT_EXCEEDED (depth, steps),
+ *          DEADLINE_EXCEEDED, INVALID_TOKEN, REVISION_EXPIRED, UNAVAILABLE, OUT_OF_MEMORY, CLOSED, MISUSE.
+ *          A denial is not an error. Ids that occur nowhere are a denial.
+ * Threads: any number on one engine.
+ * Blocks:  only where licet_check_may_block() says so.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_check(licet_engine *engine, const licet_check_request *request,
+                                                    licet_result *result, licet_error **error);
+
+/**
+ * Answers many questions at one revision: that of `consistency`; the items' own consistency is not used.
+ * results[i] answers requests[i]. An item's error stays with the item (results[i].status and .error).
+ *
+ * Owns:    fills results[0..count); clear each with licet_result_clear().
+ * Errors:  INVALID_ARGUMENT for the shape of any item, LIMIT_EXCEEDED for more than 10,000 items,
+ *          INVALID_TOKEN, REVISION_EXPIRED, OUT_OF_MEMORY, CLOSED, MISUSE: the whole request.
+ * Threads: any number on one engine.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_check_bulk(licet_engine *engine, const licet_check_request *requests,
+                                                         size_t count, licet_consistency consistency,
+                                                         licet_result *results, licet_error **error);
+
+/* --------------------------------------------------------------- statistics */
+
+typedef struct licet_stats {
+    size_t   size;
+    uint64_t relationships;    /* at head */
+    uint64_t objects;          /* distinct ids seen */
+    uint64_t memory_bytes;     /* all memory of the engine now, to the byte */
+    uint64_t memory_limit_bytes;
+    uint64_t graph_bytes;      /* of it: the graph beside id strings */
+    uint64_t id_bytes;         /* of it: id strings */
+    uint64_t delta_changes;    /* changes not yet merged into the base */
+    uint64_t merges;           /* merges done */
+    uint64_t revision;         /* of the head */
+    uint64_t oldest_revision;  /* that can still be read exactly */
+} licet_stats;
+
+#define LICET_STATS_INIT { sizeof(licet_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/** Counts and sizes now. Owns: fills *stats. Errors: CLOSED, MISUSE. Threads: any. Blocks: no. */
+LICET_API LICET_MUST_CHECK licet_status licet_engine_stats(licet_engine *engine, licet_stats *stats, licet_error **error);
+
+/* --------------------------------------------------------- validation files */
+
+typedef struct licet_validate_request {
+    size_t    size;
+    licet_str text;      /* the YAML */
+    licet_str folder;    /* for schemaFile and import; not given: both are refused */
+    bool      load_only; /* load schema and relationships, run no assertions */
+    uint32_t  max_depth; /* 0: 25, as SpiceDB's developer tools */
+} licet_validate_request;
+
+#define LICET_VALIDATE_REQUEST_INIT { sizeof(licet_validate_request), {0, 0}, {0, 0}, false, 0 }
+
+/* What a validation file's assertions and expected relations came to. */
+typedef struct licet_report licet_report;
+
+typedef struct licet_report_counts {
+    size_t   size;
+    uint64_t relationships;
+    uint64_t assertions;         /* run */
+    uint64_t expected_relations; /* run: entries, of all keys */
+    uint64_t failures;
+    uint64_t warnings; /* unknown keys and lints */
+} licet_report_counts;
+
+#define LICET_REPORT_COUNTS_INIT { sizeof(licet_report_counts), 0, 0, 0, 0, 0 }
+
+/* One thing that does not hold, or one warning. Views live as long as the report. */
+typedef struct licet_finding {
+    size_t    size;
+    bool      is_warning;
+    licet_str source;  /* "schema", "relationship", "assertion", "validation" */
+    licet_str kind;    /* SpiceDB's: "ASSERTION_FAILED", "MISSING_EXPECTED_RELATIONSHIP", ... */
+    licet_str message;
+    uint32_t  line; /* in the YAML text, 1-based; column in code points; 0: unknown */
+    uint32_t  column;
+} licet_finding;
+
+#define LICET_FINDING_INIT { sizeof(licet_finding), false, {0, 0}, {0, 0}, {0, 0}, 0, 0 }
+
+/**
+ * Loads a validation file into an engine that holds neither schema nor relationships, and runs it.
+ * Unusable files (YAML, schema, relationships) are errors and load nothing; assertions and expected
+ * relations that do not hold are findings.
+ *
+ * Owns:    *report is yours; end it with licet_report_release(). The engine keeps what was loaded.
+ * Errors:  INVALID_ARGUMENT and SCHEMA_ERROR with line and column in the YAML, NOT_FOUND, LIMIT_EXCEEDED,
+ *          UNSUPPORTED (built without YAML), OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any; not beside writes.
+ * Blocks:  reads files when the text names some and a folder was given.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_validate(licet_engine *engine, const licet_validate_request *request,
+                                                       licet_report **report, licet_error **error);
+
+/** Counts, and one finding (false: no such index; failures and warnings share one numbering, in file order).
+ *  Owns: fills the record; views live as long as the report. Errors: none. Threads: any. Blocks: no. */
+LICET_API void   licet_report_count(const licet_report *report, licet_report_counts *counts);
+LICET_API size_t licet_report_finding_count(const licet_report *report);
+LICET_API bool   licet_report_finding(const licet_report *report, size_t index, licet_finding *finding);
+
+/** Ends a report. Owns: takes it; NULL is fine. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API void licet_report_release(licet_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

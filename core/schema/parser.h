@@ -1,0 +1,23 @@
+/* Text to AST: lexer, grammar, imports, partials, name patterns (schema.md 2 to 9, errors C1 to C19 but
+ * for those that need CEL). Reports the first error only, with line and column. */
+#ifndef LIC_SCHEMA_PARSER_H
+#define LIC_SCHEMA_PARSER_H
+
+#include "base/arena.h"
+#include "schema/ast.h"
+
+/* Where imports read from. folder not given: imports are refused. */
+typedef struct lic_parse_options {
+    lic_str folder;
+} lic_parse_options;
+
+/* *ast lives in the arena, and so does a copy of the text. */
+licet_status lic_parse(lic_arena *arena, lic_str text, const lic_parse_options *options, lic_ast **ast,
+                       licet_error **error);
+
+/* Patterns of schema.md 7 and api.md 1, also used for requests and relationships. Whole texts. */
+bool lic_is_type_name(lic_str name);     /* ([a-z][a-z0-9_]{1,61}[a-z0-9]/)*[a-z][a-z0-9_]{1,62}[a-z0-9], <= 128 bytes */
+bool lic_is_relation_name(lic_str name); /* [a-z][a-z0-9_]{1,62}[a-z0-9], <= 64 bytes */
+bool lic_is_object_id(lic_str id);       /* [A-Za-z0-9/_|=+-]{1,1024}; "*" is not one */
+
+#endif
