@@ -26,14 +26,14 @@ void lic_arena_free(lic_arena *arena);
 /* Slow path of lic_arena_alloc. */
 void *lic_arena_alloc_block(lic_arena *arena, size_t size);
 
-/* Aligned for any type; contents not set. NULL: out of memory. */
+/* Aligned for any type; contents not set. NULL: out of memory, and nothing else: 0 bytes are room too. */
 static inline void *lic_arena_alloc(lic_arena *arena, size_t size)
 {
     size_t rounded;
 
     if (size > SIZE_MAX - 16)
         return NULL;
-    rounded = (size + 15) & ~(size_t)15;
+    rounded = (size + (size == 0) + 15) & ~(size_t)15;
     if (rounded <= (size_t)(arena->end - arena->next)) {
         void *result = arena->next;
 

@@ -1,0 +1,92 @@
+/* Threads and locks of POSIX, with what we always want of them. */
+#include "thread.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+bool lic_mutex_init(lic_mutex *mutex)
+{
+    return pthread_mutex_init(mutex, NULL) == 0;
+}
+
+void lic_mutex_destroy(lic_mutex *mutex)
+{
+    pthread_mutex_destroy(mutex);
+}
+
+void lic_mutex_lock(lic_mutex *mutex)
+{
+    pthread_mutex_lock(mutex);
+}
+
+void lic_mutex_unlock(lic_mutex *mutex)
+{
+    pthread_mutex_unlock(mutex);
+}
+
+/* Lives on the starter's stack, until the new thread has taken its copy: starting needs no memory. */
+typedef struct thread_start {
+    void (*body)(void *argument);
+    void *argument;
+    sem_t taken;
+} thread_start;
+
+static void *thread_main(void *start_pointer)
+{
+    thread_start *start = start_pointer;
+    void (*body)(void *) = start->body;
+    void *argument = start->argument;
+
+    sem_post(&start->taken);
+    body(argument);
+    return NULL;
+}
+
+bool lic_thread_start(pthread_t *thread, const char *name, void (*body)(void *), void *argument)
+{
+    thread_start start = { .body = body, .argument = argument };
+    sigset_t     all;
+    sigset_t     before;
+    bool         started;
+
+    if (sem_init(&start.taken, 0, 0) != 0)
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a new thread begins with its maker's mask */
+    started = pthread_create(thread, NULL, thread_main, &start) == 0;
+    if (started) {
+        pthread_setname_np(*thread, name);
+        while (sem_wait(&start.taken) != 0 && errno == EINTR)
+            continue;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sem_destroy(&start.taken);
+    return started;
+}
+
+void lic_thread_join(pthread_t thread)
+{
+    pthread_join(thread, NULL);
+}
+
+void lic_sleep_us(uint32_t microseconds)
+{
+    struct timespec left = { .tv_sec = (time_t)(microseconds / 1000000),
+                             .tv_nsec = (long)(microseconds % 1000000) * 1000 };
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+uint32_t lic_thread_number(void)
+{
+    static atomic_uint            given;
+    static _Thread_local uint32_t number; /* one more than the number; 0: not yet */
+
+    while (number == 0)
+        number = atomic_fetch_add_explicit(&given, 1, memory_order_relaxed) + 1;
+    return number - 1;
+}
