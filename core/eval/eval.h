@@ -1,0 +1,57 @@
+/* The evaluator: a question, a program and a snapshot give an answer. Pure: no I/O, no locks, no globals.
+ *
+ * Semantics (api.md 4 with the positions of its section 18): the least fixpoint of the rules over the snapshot.
+ * A cycle adds no members; a cycle through the excluded side of an exclusion has no answer and is the depth failure.
+ * Depth: a request starts with max_depth; each step to another object or name costs one, aliases cost nothing where
+ * api.md 4.9 says so; a step that would start with nothing left fails. Yes decides a union, no an intersection, an
+ * empty base an exclusion, also when another branch failed.
+ *
+ * Law: the answer does not depend on the order of evaluation, on what was asked before, nor on what the memo holds. A
+ * result reached while cutting a cycle is kept only when the assumption proved right; a failure only together with
+ * the depth it was found at. */
+#ifndef LIC_EVAL_EVAL_H
+#define LIC_EVAL_EVAL_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "eval/three_valued.h"
+#include "graph/graph.h"
+#include "schema/program.h"
+
+typedef struct lic_eval_limits {
+    uint32_t max_depth;
+    uint64_t max_steps;  /* edges visited, for one question */
+    uint32_t timeout_ms; /* for one question; the clock is first read after some thousand steps */
+} lic_eval_limits;
+
+typedef struct lic_eval_memo lic_eval_memo;
+
+/* One request's evaluator: on the caller's stack, one thread. Answers to one subject share a memo. */
+typedef struct lic_eval {
+    const lic_program  *program;
+    const lic_snapshot *snapshot;
+    lic_arena          *arena; /* the request's */
+    lic_eval_limits     limits;
+    uint32_t            subject_definition;
+    lic_ref             subject;
+    lic_eval_memo      *memo;   /* of this subject; NULL: nothing remembered yet */
+    uint64_t            steps;  /* edges visited by the question now asked */
+    uint64_t            deadline_ms; /* 0: the clock was not read yet */
+} lic_eval;
+
+/* program, snapshot and arena must outlive it. Allocates nothing. */
+void lic_eval_init(lic_eval *eval, const lic_program *program, const lic_snapshot *snapshot, lic_arena *arena,
+                   const lic_eval_limits *limits);
+
+/* Chooses the subject of the questions that follow; forgets what was remembered of another.
+ * slot is the subject's: (type, "...") or (type, relation). node may be LIC_NO_NODE, never the wildcard. */
+void lic_eval_subject(lic_eval *eval, uint32_t definition, lic_ref subject);
+
+/* Is the subject in `relation` (or permission) of the object `node`? node may be LIC_NO_NODE, or LIC_OTHER_NODE where
+ * resource and subject have one type, both ids are unknown and differ.
+ * LICET_OK: *answer is NO, YES or IF. Else *answer is LIC_MEMBERSHIP_NO and the error says which limit:
+ * LIMIT_EXCEEDED (reason MAXIMUM_DEPTH_EXCEEDED for depth), DEADLINE_EXCEEDED, OUT_OF_MEMORY. */
+licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic_membership *answer,
+                            licet_error **error);
+
+#endif

@@ -1,0 +1,193 @@
+/* The relationship graph in native memory: integers only, no schema.
+ *
+ * A relationship is an edge: resource (slot, node) -> subject (slot, node). A slot is a number of lic_names, a
+ * node the number of an object id within its type; node 0 of every type is the wildcard "*".
+ *
+ *   base    immutable pieces, one per (direction, slot, range of nodes): pointer-free sorted arrays. Forward:
+ *           resource -> subjects; reverse: subject -> resources. Membership is one probe whatever the fan-out.
+ *   delta   the changes since, versioned: every touched edge is one record with a short list of
+ *           (revision, present), oldest of which is its state in the base. Records are found by edge, by
+ *           resource and by subject.
+ *
+ * Law: for every edge that has a record in the delta, the delta alone decides, at every revision that can be read.
+ * So a merge may put new pieces in place one by one, in any order, while readers run: for an edge whose piece
+ * differs there is still a record. Only when all pieces are in place does a new delta without the merged records
+ * follow, and only when every reader of the old delta has gone may the next merge begin.
+ *
+ * Readers pin a snapshot: one store to a slot of their own, no memory that another thread writes. They
+ * never wait and never make anyone wait but the freeing of old memory. One writer at a time applies whole
+ * transactions: a new revision becomes visible by one store, after all its records are in place.
+ *
+ * Revisions count 1, 2, 3, ... History: past revisions can be read exactly while they are inside the window,
+ * and for at least the last few ten thousand changes; a merge gives older ones up. */
+#ifndef LIC_GRAPH_GRAPH_H
+#define LIC_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "base/thread.h"
+
+#define LIC_WILDCARD_NODE 0u
+#define LIC_NO_NODE UINT32_MAX        /* an id that occurs nowhere */
+#define LIC_OTHER_NODE (UINT32_MAX - 1) /* another id that occurs nowhere: equal to nothing stored, nor to LIC_NO_NODE */
+
+/* One end of an edge. */
+typedef struct lic_ref {
+    lic_slot slot;
+    uint32_t node;
+} lic_ref;
+
+typedef struct lic_edge {
+    lic_ref resource;
+    lic_ref subject;
+} lic_edge;
+
+static inline bool lic_ref_equal(lic_ref a, lic_ref b)
+{
+    return a.slot == b.slot && a.node == b.node;
+}
+
+/* Slot in the upper half: the order of everything sorted in the graph. */
+static inline uint64_t lic_ref_key(lic_ref ref)
+{
+    return (uint64_t)ref.slot << 32 | ref.node;
+}
+
+typedef struct lic_graph lic_graph;
+
+typedef struct lic_graph_options {
+    uint64_t history_window_ms;   /* how long past revisions stay readable, at most */
+    size_t   min_history_changes; /* 0: default. A merge never gives up more recent changes than these, memory permitting */
+    bool     no_threads;          /* tests: merge in the writing call */
+} lic_graph_options;
+
+/* names must outlive the graph and be written only under the write lock. NULL: out of memory. */
+lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_graph_options *options);
+/* Waits for a merge in progress. No reader may be left. NULL is fine. */
+void       lic_graph_free(lic_graph *graph);
+
+/* ------------------------------------------------------------- object ids */
+
+/* Any thread. LIC_NO_NODE: never seen. "*" is LIC_WILDCARD_NODE. */
+uint32_t lic_graph_find_node(const lic_graph *graph, lic_type type, lic_str id);
+/* Under the write lock; at most 1,024 bytes. LIC_NO_NODE: out of memory. */
+uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id);
+/* Any thread, for nodes it got from a snapshot. Lives as long as the graph. */
+lic_str  lic_graph_node_id(const lic_graph *graph, lic_type type, uint32_t node);
+
+/* ---------------------------------------------------------------- reading */
+
+typedef struct lic_delta lic_delta;
+
+/* What a reader sees: everything committed up to `revision`, and nothing later. Lives on the reader's stack;
+ * must not outlive the pin. Hold it for one request, never across a wait. */
+typedef struct lic_snapshot {
+    const lic_graph *graph;
+    const lic_delta *delta;
+    uint64_t         revision;
+    uint32_t         reader; /* the slot that is pinned */
+} lic_snapshot;
+
+typedef enum lic_pin {
+    LIC_PIN_OK,
+    LIC_PIN_EXPIRED, /* older than the retained history */
+    LIC_PIN_FUTURE   /* not reached yet */
+} lic_pin;
+
+/* Pins the head. Never fails, never blocks. */
+void    lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot);
+/* Pins a past revision. Nothing is pinned unless LIC_PIN_OK. */
+lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot);
+void    lic_snapshot_unpin(lic_snapshot *snapshot);
+
+/* Is the edge there? One probe. Unknown nodes are fine: no. */
+bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject);
+
+/* The far ends of the edges at one end, in order of lic_ref_key within the base and within the delta.
+ * Each edge comes exactly once. A walk is plain memory and needs no end. */
+typedef struct lic_walk {
+    const lic_snapshot *snapshot;
+    lic_ref             origin;
+    uint64_t            low;  /* keys in [low, high] */
+    uint64_t            high;
+    const void         *piece; /* of the base: its remaining keys */
+    uint32_t            next;
+    uint32_t            end;
+    uint32_t            record; /* of the delta: the next record of the origin's chain */
+    bool                reverse;
+    bool                touched; /* the origin has records: base keys must be held against them */
+} lic_walk;
+
+/* All subjects of a resource / only those of one slot (`group:...#member` among a million users: found by
+ * binary search, not by looking at all). */
+void lic_walk_subjects(const lic_snapshot *snapshot, lic_ref resource, lic_walk *walk);
+void lic_walk_subjects_in(const lic_snapshot *snapshot, lic_ref resource, lic_slot subject_slot, lic_walk *walk);
+/* All resources of a subject / only those of one slot. */
+void lic_walk_resources(const lic_snapshot *snapshot, lic_ref subject, lic_walk *walk);
+void lic_walk_resources_in(const lic_snapshot *snapshot, lic_ref subject, lic_slot resource_slot, lic_walk *walk);
+/* false: no more. */
+bool lic_walk_next(lic_walk *walk, lic_ref *end);
+
+/* Edges of a resource slot in order of (resource node, subject key): the same order at every revision, so
+ * a position in it is good for a cursor. */
+typedef struct lic_scan lic_scan;
+
+/* Starts after `after` (NULL: at the start). Lives in the arena; the snapshot must stay pinned. NULL: out of memory. */
+lic_scan *lic_snapshot_scan(const lic_snapshot *snapshot, lic_arena *arena, lic_slot resource_slot,
+                            const lic_edge *after);
+/* *found is false at the end. false: out of memory. */
+bool      lic_scan_next(lic_scan *scan, lic_edge *edge, bool *found);
+
+/* Edges of a resource slot at head; under the write lock or as an estimate. */
+uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot);
+
+/* ---------------------------------------------------------------- writing */
+
+typedef struct lic_change {
+    lic_edge edge;
+    bool     present; /* the edge's state after the transaction */
+} lic_change;
+
+/* The write lock: one writer. Checks that a write rests on are made under it. Not recursive. */
+void lic_graph_lock(lic_graph *graph);
+void lic_graph_unlock(lic_graph *graph);
+
+/* Under the lock. Applies all changes as one transaction or, out of memory, none. Edges are distinct; a change
+ * that changes nothing is fine. No changes still make a revision. *revision is the new head. May start a merge. */
+bool lic_graph_apply(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision);
+
+/* The newest and the oldest revision that can be read. Any thread. */
+uint64_t lic_graph_head(const lic_graph *graph);
+uint64_t lic_graph_oldest(const lic_graph *graph);
+
+/* Frees something of the owner's that readers may still look at: release(context, thing) is called when every
+ * reader that pinned before this call has gone. Under the lock. false: out of memory, nothing was scheduled. */
+bool lic_graph_retire(lic_graph *graph, void (*release)(void *context, void *thing), void *context, void *thing);
+
+/* Merges all that the window and min_history_changes allow, now, in this thread; waits for one in progress. For
+ * tests, benchmarks and idle time. Not under the lock. false: out of memory, the graph is as it was. */
+bool lic_graph_merge(lic_graph *graph);
+/* The same, giving up all history: afterwards only the head can be read. */
+bool lic_graph_merge_all(lic_graph *graph);
+
+/* ------------------------------------------------------------- fork, sizes */
+
+/* Around fork(), on the forking thread: before() takes the write lock, parent() and child() give it back (the
+ * child remakes it). The child keeps the graph as of the fork; readers and a merge of threads that it does not have
+ * are forgotten, their memory leaked once at most. */
+void lic_graph_before_fork(lic_graph *graph);
+void lic_graph_after_fork_parent(lic_graph *graph);
+void lic_graph_after_fork_child(lic_graph *graph);
+
+typedef struct lic_graph_sizes {
+    uint64_t edges;         /* at head */
+    uint64_t nodes;         /* ids seen, without wildcards */
+    uint64_t id_bytes;      /* memory for the id strings themselves */
+    uint64_t graph_bytes;   /* all other memory of the graph */
+    uint64_t delta_changes; /* versions in the delta */
+    uint64_t merges;
+} lic_graph_sizes;
+
+void lic_graph_measure(const lic_graph *graph, lic_graph_sizes *sizes);
+
+#endif
