@@ -26,7 +26,7 @@ void lic_arena_init_with(lic_arena *arena, lic_memory *memory, void *buffer, siz
     if (buffer == NULL || size < padding)
         return;
     arena->next = (char *)buffer + padding;
-    arena->end = (char *)buffer + size;
+    arena->end  = (char *)buffer + size;
 }
 
 void lic_arena_free(lic_arena *arena)
@@ -55,7 +55,7 @@ void *lic_arena_alloc_block(lic_arena *arena, size_t size)
     block = lic_alloc(arena->memory, block_size);
     if (block == NULL)
         return NULL;
-    *block = (lic_arena_block){ .older = arena->blocks, .size = block_size };
+    *block        = (lic_arena_block){ .older = arena->blocks, .size = block_size };
     arena->blocks = block;
     if (arena->block_size < ARENA_LARGEST_BLOCK)
         arena->block_size *= 2;
@@ -64,7 +64,7 @@ void *lic_arena_alloc_block(lic_arena *arena, size_t size)
     start = (char *)(block + 1);
     if (block_size - sizeof(lic_arena_block) - size >= (size_t)(arena->end - arena->next)) {
         arena->next = start + size;
-        arena->end = (char *)block + block_size;
+        arena->end  = (char *)block + block_size;
     }
     return start;
 }
@@ -112,7 +112,7 @@ bool lic_arena_grow(lic_arena *arena, void **items, size_t *capacity, size_t nee
         return false;
     if (*capacity > 0)
         memcpy(grown, *items, *capacity * item_size);
-    *items = grown;
+    *items    = grown;
     *capacity = wanted;
     return true;
 }

@@ -21,9 +21,9 @@ struct licet_error {
 };
 
 static const licet_error out_of_memory = {
-    .status = LICET_OUT_OF_MEMORY,
-    .kind = LICET_KIND_NOMEM,
-    .reason = LICET_STR_INIT(""),
+    .status  = LICET_OUT_OF_MEMORY,
+    .kind    = LICET_KIND_NOMEM,
+    .reason  = LICET_STR_INIT(""),
     .message = LICET_STR_INIT("out of memory"),
 };
 
@@ -84,10 +84,18 @@ static bool must_escape(uint32_t c)
 static void message_add_escape(message *m, uint32_t c)
 {
     switch (c) {
-    case '\n': message_add(m, "\\n", 2); break;
-    case '\r': message_add(m, "\\r", 2); break;
-    case '\t': message_add(m, "\\t", 2); break;
-    default: message_add_hex(m, c < 0x80 ? "\\x" : "\\u", c, c < 0x80 ? 2 : 4); break;
+    case '\n':
+        message_add(m, "\\n", 2);
+        break;
+    case '\r':
+        message_add(m, "\\r", 2);
+        break;
+    case '\t':
+        message_add(m, "\\t", 2);
+        break;
+    default:
+        message_add_hex(m, c < 0x80 ? "\\x" : "\\u", c, c < 0x80 ? 2 : 4);
+        break;
     }
 }
 
@@ -207,7 +215,7 @@ static void message_format(message *m, const char *format, va_list *arguments)
 static licet_error *error_new(const licet_error *cause)
 {
     licet_error *error = malloc(sizeof *error + cause->message.size);
-    char        *text = (char *)(error + 1);
+    char        *text  = (char *)(error + 1);
 
     if (error == NULL)
         return NULL;
@@ -237,7 +245,7 @@ static licet_status fail(licet_error **error, licet_error cause, const char *for
         return cause.status;
     message_format(&m, format, arguments);
     cause.message = (lic_str){ m.text, m.size };
-    *error = error_new(&cause);
+    *error        = error_new(&cause);
     return *error == NULL ? lic_fail_memory(error) : cause.status;
 }
 
@@ -297,7 +305,7 @@ licet_error *lic_error_copy(const licet_error *error)
 lic_position lic_position_of(lic_str text, size_t offset)
 {
     size_t   line_start = 0;
-    uint32_t line = 1;
+    uint32_t line       = 1;
 
     if (offset > text.size)
         offset = text.size;
@@ -352,27 +360,43 @@ licet_str licet_error_reason(const licet_error *error)
 const char *licet_status_name(licet_status status)
 {
     switch (status) {
-    case LICET_OK: return "ok";
-    case LICET_OUT_OF_MEMORY: return "out_of_memory";
-    case LICET_INVALID_ARGUMENT: return "invalid_argument";
-    case LICET_SCHEMA_ERROR: return "schema_error";
-    case LICET_NOT_FOUND: return "not_found";
-    case LICET_ALREADY_EXISTS: return "already_exists";
-    case LICET_PRECONDITION_FAILED: return "precondition_failed";
-    case LICET_LIMIT_EXCEEDED: return "limit_exceeded";
-    case LICET_REVISION_EXPIRED: return "revision_expired";
-    case LICET_INVALID_TOKEN: return "invalid_token";
-    case LICET_UNAVAILABLE: return "unavailable";
-    case LICET_DEADLINE_EXCEEDED: return "deadline_exceeded";
-    case LICET_CLOSED: return "closed";
-    case LICET_MISUSE: return "misuse";
-    case LICET_UNSUPPORTED: return "unsupported";
+    case LICET_OK:
+        return "ok";
+    case LICET_OUT_OF_MEMORY:
+        return "out_of_memory";
+    case LICET_INVALID_ARGUMENT:
+        return "invalid_argument";
+    case LICET_SCHEMA_ERROR:
+        return "schema_error";
+    case LICET_NOT_FOUND:
+        return "not_found";
+    case LICET_ALREADY_EXISTS:
+        return "already_exists";
+    case LICET_PRECONDITION_FAILED:
+        return "precondition_failed";
+    case LICET_LIMIT_EXCEEDED:
+        return "limit_exceeded";
+    case LICET_REVISION_EXPIRED:
+        return "revision_expired";
+    case LICET_INVALID_TOKEN:
+        return "invalid_token";
+    case LICET_UNAVAILABLE:
+        return "unavailable";
+    case LICET_DEADLINE_EXCEEDED:
+        return "deadline_exceeded";
+    case LICET_CLOSED:
+        return "closed";
+    case LICET_MISUSE:
+        return "misuse";
+    case LICET_UNSUPPORTED:
+        return "unsupported";
     }
     return "unknown";
 }
 
 #define TEXT_OF_NUMBER(name, number, text) \
-    case number: return text;
+    case number:                           \
+        return text;
 
 const char *licet_status_text(licet_status status)
 {

@@ -94,10 +94,10 @@ void lic_seal(const uint8_t key[16], lic_str message, uint8_t out[16])
 {
     const uint8_t *bytes = (const uint8_t *)message.data;
     size_t         whole = message.size & ~(size_t)7;
-    uint64_t       k0 = load_little_endian(key, 8);
-    uint64_t       k1 = load_little_endian(key + 8, 8);
-    sip_state      s = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
-                         k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
+    uint64_t       k0    = load_little_endian(key, 8);
+    uint64_t       k1    = load_little_endian(key + 8, 8);
+    sip_state      s     = { k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
+                             k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
 
     for (size_t i = 0; i < whole; i += 8)
         sip_absorb(&s, load_little_endian(bytes + i, 8));

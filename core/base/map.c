@@ -71,14 +71,14 @@ static bool map_make_room(lic_map *map)
 /* The entry of key, made with `value` when there was none. NULL: out of memory. */
 static lic_map_entry *map_get(lic_map *map, lic_str key, uint32_t value)
 {
-    uint64_t       hash = lic_hash_str(key, map->key);
+    uint64_t       hash  = lic_hash_str(key, map->key);
     lic_map_entry *entry = map->capacity == 0 ? NULL : map_probe(map, key, hash);
 
     if (entry != NULL && entry->key.data != NULL)
         return entry;
     if (!map_make_room(map))
         return NULL;
-    entry = map_probe(map, key, hash);
+    entry  = map_probe(map, key, hash);
     *entry = (lic_map_entry){ .key = key, .hash = (uint32_t)(hash >> 32), .value = value };
     map->count++;
     return entry;

@@ -45,8 +45,8 @@ static bool memory_reserve(lic_memory *memory, size_t size)
     do {
         if (!lic_size_add(used, size, &sum) || sum > memory->limit)
             return false;
-    } while (!atomic_compare_exchange_weak_explicit(&memory->used, &used, sum, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (
+        !atomic_compare_exchange_weak_explicit(&memory->used, &used, sum, memory_order_relaxed, memory_order_relaxed));
     return true;
 }
 
@@ -121,7 +121,7 @@ bool lic_grow(lic_memory *memory, void **items, size_t *capacity, size_t need, s
     grown = lic_resize(memory, *items, *capacity * item_size, size);
     if (grown == NULL)
         return false;
-    *items = grown;
+    *items    = grown;
     *capacity = wanted;
     return true;
 }

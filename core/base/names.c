@@ -131,14 +131,14 @@ void lic_names_free(lic_names *names)
  * can not be taken back; publishing can not fail. */
 static lic_type add_type(lic_names *names, lic_str name)
 {
-    type_entry *entry = chunked_next(&names->types, names->memory);
+    type_entry *entry    = chunked_next(&names->types, names->memory);
     slot_entry *ellipsis = chunked_next(&names->slots, names->memory);
-    lic_type    type = (lic_type)chunked_count(&names->types);
-    lic_str     copy = lic_arena_str(&names->texts, name);
+    lic_type    type     = (lic_type)chunked_count(&names->types);
+    lic_str     copy     = lic_arena_str(&names->texts, name);
 
     if (entry == NULL || ellipsis == NULL || !lic_str_given(copy) || !lic_map_set(&names->types_by_name, copy, type))
         return LIC_NO_TYPE;
-    *ellipsis = (slot_entry){ .relation = LIC_ELLIPSIS, .type = type };
+    *ellipsis   = (slot_entry){ .relation = LIC_ELLIPSIS, .type = type };
     entry->name = copy;
     lic_map_init(&entry->slots, names->memory, lic_random_key());
     entry->ellipsis = chunked_publish(&names->slots);
@@ -148,8 +148,8 @@ static lic_type add_type(lic_names *names, lic_str name)
 static lic_slot add_slot(lic_names *names, lic_type type, lic_str relation)
 {
     slot_entry *entry = chunked_next(&names->slots, names->memory);
-    lic_slot    slot = (lic_slot)chunked_count(&names->slots);
-    lic_str     copy = lic_arena_str(&names->texts, relation);
+    lic_slot    slot  = (lic_slot)chunked_count(&names->slots);
+    lic_str     copy  = lic_arena_str(&names->texts, relation);
 
     if (entry == NULL || !lic_str_given(copy) || !lic_map_set(&type_at(names, type)->slots, copy, slot))
         return LIC_NO_SLOT;

@@ -4,7 +4,7 @@
 int lic_str_compare(lic_str a, lic_str b)
 {
     size_t shorter = a.size < b.size ? a.size : b.size;
-    int    order = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);
+    int    order   = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);
 
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
@@ -35,7 +35,7 @@ static bool is_blank(char c)
 lic_str lic_str_trim(lic_str s)
 {
     size_t from = 0;
-    size_t to = s.size;
+    size_t to   = s.size;
 
     while (to > 0 && is_blank(s.data[to - 1]))
         to--;
@@ -102,7 +102,7 @@ static bool text_fit(lic_text *text)
     data = lic_resize(text->memory, text->data, text->capacity, text->size);
     if (data == NULL)
         return false;
-    text->data = data;
+    text->data     = data;
     text->capacity = text->size;
     return true;
 }
@@ -115,8 +115,8 @@ bool lic_text_to_buffer(lic_text *text, licet_buffer *buffer)
         lic_text_free(text);
         return false;
     }
-    buffer->data = text->data;
-    buffer->size = text->size;
+    buffer->data      = text->data;
+    buffer->size      = text->size;
     buffer->allocator = text->memory->hooks;
     /* The caller's from here on, and not counted: it may outlive the lic_memory. */
     atomic_fetch_sub_explicit(&text->memory->used, text->size, memory_order_relaxed);

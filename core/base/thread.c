@@ -36,9 +36,9 @@ typedef struct thread_start {
 
 static void *thread_main(void *start_pointer)
 {
-    thread_start *start = start_pointer;
+    thread_start *start  = start_pointer;
     void (*body)(void *) = start->body;
-    void *argument = start->argument;
+    void *argument       = start->argument;
 
     sem_post(&start->taken);
     body(argument);
@@ -74,7 +74,7 @@ void lic_thread_join(pthread_t thread)
 
 void lic_sleep_us(uint32_t microseconds)
 {
-    struct timespec left = { .tv_sec = (time_t)(microseconds / 1000000),
+    struct timespec left = { .tv_sec  = (time_t)(microseconds / 1000000),
                              .tv_nsec = (long)(microseconds % 1000000) * 1000 };
 
     while (nanosleep(&left, &left) != 0 && errno == EINTR)

@@ -13,9 +13,9 @@ static bool is_continuation(uint8_t byte)
  * range depends on the first: it keeps out long forms, surrogates and what is past U+10FFFF. */
 static size_t sequence_size(const uint8_t *bytes, size_t size)
 {
-    uint8_t first = bytes[0];
-    uint8_t low = 0x80;
-    uint8_t high = 0xbf;
+    uint8_t first  = bytes[0];
+    uint8_t low    = 0x80;
+    uint8_t high   = 0xbf;
     size_t  length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 
     if (first < 0x80)
@@ -56,10 +56,10 @@ static size_t ascii_words(const uint8_t *bytes, size_t size)
 size_t lic_utf8_check(lic_str s)
 {
     const uint8_t *bytes = (const uint8_t *)s.data;
-    size_t         i = 0;
+    size_t         i     = 0;
 
     while (i < s.size) {
-        size_t ascii = ascii_words(bytes + i, s.size - i);
+        size_t ascii  = ascii_words(bytes + i, s.size - i);
         size_t length = ascii > 0 ? ascii : sequence_size(bytes + i, s.size - i);
 
         if (length == 0)
@@ -110,7 +110,7 @@ size_t lic_utf8_count(lic_str s)
 /* count > 0 and ranges sorted. */
 static bool in_ranges(const unicode_range *ranges, size_t count, uint32_t code_point)
 {
-    size_t low = 0;
+    size_t low  = 0;
     size_t high = count;
 
     while (high - low > 1) {
