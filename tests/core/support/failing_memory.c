@@ -1,0 +1,109 @@
+#include "failing_memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RING_SIZE 64
+
+/* In front of each block. Aligned, so that the block is too. */
+typedef struct block_header {
+    _Alignas(16) size_t size;
+    size_t check; /* ~size while the block is alive */
+} block_header;
+
+/* Not cmocka's fail(): this may run on any thread and below licet's locks. */
+static void check_block(const block_header *header, size_t size)
+{
+    if (header->check == ~header->size && header->size == size)
+        return;
+    fprintf(stderr, "failing_memory: a block of %zu bytes was given back as %zu bytes\n", header->size, size);
+    abort();
+}
+
+static bool must_fail(failing_memory_counts *counts)
+{
+    size_t call = atomic_fetch_add(&counts->calls, 1);
+
+    if (call < counts->fail_first || call >= counts->fail_end)
+        return false;
+    atomic_fetch_add(&counts->failures, 1);
+    return true;
+}
+
+static void *failing_alloc(void *context, size_t size)
+{
+    failing_memory_counts *counts = context;
+    block_header          *header;
+
+    if (must_fail(counts) || size > SIZE_MAX - sizeof *header)
+        return NULL;
+    header = malloc(sizeof *header + size);
+    if (header == NULL)
+        return NULL;
+    *header = (block_header){ .size = size, .check = ~size };
+    atomic_fetch_add(&counts->live_blocks, 1);
+    atomic_fetch_add(&counts->live_bytes, size);
+    return header + 1;
+}
+
+static void *failing_resize(void *context, void *pointer, size_t old_size, size_t new_size)
+{
+    failing_memory_counts *counts = context;
+    block_header          *header = (block_header *)pointer - 1;
+
+    check_block(header, old_size);
+    if (must_fail(counts) || new_size > SIZE_MAX - sizeof *header)
+        return NULL;
+    header = realloc(header, sizeof *header + new_size);
+    if (header == NULL)
+        return NULL;
+    *header = (block_header){ .size = new_size, .check = ~new_size };
+    atomic_fetch_add(&counts->live_bytes, new_size - old_size); /* wraps when it shrinks, and comes out right */
+    return header + 1;
+}
+
+static void failing_free(void *context, void *pointer, size_t size)
+{
+    failing_memory_counts *counts = context;
+    block_header          *header = (block_header *)pointer - 1;
+
+    check_block(header, size);
+    header->check = 0;
+    free(header);
+    atomic_fetch_sub(&counts->live_blocks, 1);
+    atomic_fetch_sub(&counts->live_bytes, size);
+}
+
+static failing_memory fail_between(size_t first, size_t end)
+{
+    static failing_memory_counts ring[RING_SIZE];
+    static atomic_size_t         made;
+    failing_memory_counts       *counts = &ring[atomic_fetch_add(&made, 1) % RING_SIZE];
+    failing_memory               memory = { .counts = counts, .options = LICET_OPTIONS_INIT };
+
+    atomic_store(&counts->calls, 0);
+    atomic_store(&counts->failures, 0);
+    atomic_store(&counts->live_blocks, 0);
+    atomic_store(&counts->live_bytes, 0);
+    counts->fail_first       = first;
+    counts->fail_end         = end;
+    memory.allocator         = (licet_allocator){ failing_alloc, failing_resize, failing_free, counts };
+    memory.options.allocator = memory.allocator;
+    return memory;
+}
+
+failing_memory fail_after(size_t n)
+{
+    return fail_between(n, n + 1);
+}
+
+failing_memory fail_from(size_t n)
+{
+    return fail_between(n, SIZE_MAX);
+}
+
+failing_memory fail_never(void)
+{
+    return fail_between(SIZE_MAX, SIZE_MAX);
+}
