@@ -1,0 +1,175 @@
+"""Random worlds: schemas that are valid by construction, and relationships that fit them.
+
+A world is small (a few types, a few objects of each) and odd: usersets of permissions, relations that lead back to
+their own type, wildcards beside usersets, nested operators, arrows to names that some types lack. Everything is drawn from
+one random.Random, so a seed is a world.
+"""
+
+from naive import World
+
+TYPES = ["user", "bot", "group", "folder", "document"]
+IDS = 4
+
+
+def schema_text(schema):
+    """The schema in SpiceDB's language."""
+    lines = ["use self", ""]
+    for name, members in schema.items():
+        lines.append("definition %s {" % name)
+        for member, (kind, body) in members.items():
+            if kind == "relation":
+                lines.append("  relation %s: %s" % (member, " | ".join(map(_shape_text, body))))
+            else:
+                lines.append("  permission %s = %s" % (member, _expression_text(body)))
+        lines += ["}", ""]
+    return "\n".join(lines)
+
+
+def _shape_text(shape):
+    stype, relation = shape
+    return stype if relation is None else stype + ":*" if relation == "*" else "%s#%s" % (stype, relation)
+
+
+def _expression_text(expression):
+    kind = expression[0]
+    if kind in ("nil", "self"):
+        return kind
+    if kind == "name":
+        return expression[1]
+    if kind in ("+", "&"):
+        return "(%s)" % (" %s " % kind).join(map(_expression_text, expression[1]))
+    if kind == "-":
+        return "(%s - %s)" % (_expression_text(expression[1]), _expression_text(expression[2]))
+    return "%s.%s(%s)" % (expression[1], kind, expression[2])
+
+
+def relationship_text(row):
+    rtype, rid, relation, stype, sid, srelation = row
+    return "%s:%s#%s@%s:%s%s" % (rtype, rid, relation, stype, sid, "" if srelation is None else "#" + srelation)
+
+
+def subject_text(subject):
+    return "%s:%s%s" % (subject[0], subject[1], "" if subject[2] is None else "#" + subject[2])
+
+
+def _expression(rng, tuplesets, names, targets, depth):
+    pick = rng.random()
+    if depth == 0 or pick < 0.35:
+        pick = rng.random()
+        if pick < 0.04:
+            return ("nil",)
+        if pick < 0.1:
+            return ("self",)
+        if pick < 0.4 and tuplesets:
+            return (rng.choice(["any", "any", "any", "all"]), rng.choice(tuplesets), rng.choice(targets))
+        return ("name", rng.choice(names))
+    operands = [_expression(rng, tuplesets, names, targets, depth - 1) for _ in range(rng.choice([2, 2, 3]))]
+    kind = rng.choice(["+", "+", "&", "-"])
+    return ("-", operands[0], operands[1]) if kind == "-" else (kind, operands)
+
+
+def random_schema(rng, acyclic=False):
+    """Wildcards stand only in relations that no userset names; tuplesets hold neither wildcards nor such usersets.
+    acyclic: a permission names relations and earlier permissions only."""
+    types = TYPES[:2] + rng.sample(TYPES[2:], rng.choice([1, 2, 3]))
+    relation_names = {t: ["rel%d" % i for i in range(rng.choice([1, 2, 3]))] for t in types[2:]}
+    permission_names = {t: ["perm%d" % i for i in range(rng.choice([0, 1, 2, 3]))] for t in types[2:]}
+    schema = {t: {} for t in types[:2]}
+    if rng.random() < 0.3:
+        schema["user"]["perm0"] = ("permission", ("self",))
+    for t in types[2:]:
+        wild = {name for name in relation_names[t] if rng.random() < 0.3 and name != "rel0"}
+        schema[t] = {"_wild": wild}
+    for t in types[2:]:
+        wild = schema[t].pop("_wild")
+        for name in relation_names[t]:
+            schema[t][name] = ("relation", _shapes(rng, types, relation_names, permission_names, name in wild))
+        tuplesets = [n for n in relation_names[t] if n not in wild]
+        targets = ["rel0", "rel1", "perm0", "perm1", "perm2", "absent"]
+        for number, name in enumerate(permission_names[t]):
+            names = relation_names[t] + (permission_names[t][:number] if acyclic else permission_names[t])
+            schema[t][name] = ("permission", _expression(rng, tuplesets, names, targets, rng.choice([0, 1, 2, 3])))
+    return _without_alias_cycles(schema)
+
+
+def _shapes(rng, types, relation_names, permission_names, wild):
+    shapes = []
+    for _ in range(rng.choice([1, 2, 3, 4])):
+        stype = rng.choice(types)
+        pick = rng.random()
+        if wild and pick < 0.4:
+            shape = (stype, "*")
+        elif pick < 0.7 and stype in relation_names:
+            # rel0 never holds a wildcard; permissions may shine one through.
+            shape = (stype, rng.choice(["rel0"] + permission_names[stype]))
+        else:
+            shape = (stype, None)
+        if shape not in shapes:
+            shapes.append(shape)
+    return shapes
+
+
+def _without_alias_cycles(schema):
+    """A permission that is nothing but names in a circle is no schema (A1): such a permission becomes `nil`."""
+    for members in schema.values():
+        for name in list(members):
+            seen, at = set(), name
+            while members[at][0] == "permission" and members[at][1][0] == "name":
+                if at in seen:
+                    members[at] = ("permission", ("nil",))
+                    break
+                seen.add(at)
+                at = members[at][1][1]
+    return schema
+
+
+def _drop_lost_usersets(schema):
+    for members in schema.values():
+        for name, (kind, body) in members.items():
+            if kind == "relation":
+                kept = [s for s in body if s[1] in (None, "*") or s[1] in schema[s[0]]]
+                members[name] = ("relation", kept or [("user", None)])
+    return schema
+
+
+def random_world(rng, acyclic=False):
+    """A world. acyclic: usersets and arrows only lead to objects of a higher number, so no path is endless."""
+    schema = _drop_lost_usersets(random_schema(rng, acyclic))
+    rows = set()
+    for t, members in schema.items():
+        for name, (kind, shapes) in members.items():
+            if kind == "relation":
+                _rows(rng, rows, t, name, shapes, acyclic)
+    return World(schema, rows)
+
+
+def _rows(rng, rows, t, name, shapes, acyclic):
+    density = rng.choice([0.1, 0.3, 0.6])
+    for number in range(IDS):
+        for stype, srelation in shapes:
+            if srelation == "*":
+                if rng.random() < density:
+                    rows.add((t, "%s%d" % (t[0], number), name, stype, "*", None))
+                continue
+            for other in range(IDS):
+                if rng.random() < density and not (acyclic and stype not in ("user", "bot") and other <= number):
+                    rows.add((t, "%s%d" % (t[0], number), name, stype, "%s%d" % (stype[0], other), srelation))
+
+
+def subjects(rng, world):
+    """All plain subjects, some usersets, and some ids that occur nowhere."""
+    plain = [(t, "%s%d" % (t[0], n), None) for t in world.schema for n in range(IDS)]
+    strangers = [(t, "stranger", None) for t in world.schema]
+    usersets = [(t, "%s%d" % (t[0], n), name) for t, members in world.schema.items() for name in members
+                for n in range(IDS)]
+    return plain + strangers + rng.sample(usersets, min(len(usersets), 8))
+
+
+def objects(world):
+    """Every object, and for each type one that occurs nowhere."""
+    return [(t, i) for t in world.schema for i in ["%s%d" % (t[0], n) for n in range(IDS)] + ["unseen"]]
+
+
+def questions(world):
+    """Every (type, id, name)."""
+    return [(t, i, name) for t, i in objects(world) for name in world.schema[t]]
