@@ -1,0 +1,70 @@
+# Everything that a person or a machine does with this tree. `make` alone lists it.
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTHON := .venv/bin/python
+IN_TREE := eval "$$(tools/env.sh)" &&
+
+.PHONY: help build setup-build setup-test native python env demo test bench tsan asan lint format clean
+
+help:
+	@echo 'make demo     build, then a short demonstration from Python and from Lua'
+	@echo 'make test     everything that can be checked; ends with "N passed, N failed, N skipped"'
+	@echo 'make build    the C library, the Lua modules, and .venv with the Python package'
+	@echo 'make env      shell lines that make these findable: eval "$$(make env)"'
+	@echo 'make bench    measures checks from C, Python and Lua'
+	@echo 'make tsan     the C tests under the thread sanitizer'
+	@echo 'make asan     the C, Python and Lua tests under the address and undefined-behaviour sanitizers'
+	@echo 'make lint     formatting, warnings of several tools'
+	@echo 'make format   formats the C and Python sources'
+	@echo 'make clean    removes build/ and .venv'
+
+setup-build:
+	@tools/setup.sh build
+
+setup-test:
+	@tools/setup.sh test
+
+build: setup-build
+	@$(MAKE) native python
+
+native:
+	@echo '==> Building the C library and the Lua modules' >&2
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+python: build/python.stamp
+
+PYTHON_INPUTS := setup.py pyproject.toml README.md cmake/python.map tools/requirements.txt \
+    $(shell find core bindings/python python -type f \( -name '*.[ch]' -o -name '*.py' -o -name '*.pyi' -o -name py.typed \))
+
+build/python.stamp: $(PYTHON_INPUTS) .venv/.requirements
+	@echo '==> Building and installing the Python package into .venv' >&2
+	@LICET_WERROR=1 $(PYTHON) -m pip --disable-pip-version-check install -q --no-build-isolation --no-deps \
+	    --force-reinstall .
+	@mkdir -p build && touch $@
+
+env:
+	@tools/env.sh
+
+demo: build
+	@$(IN_TREE) licet demo && lua5.4 examples/demo.lua
+
+test: setup-test
+	@$(PYTHON) tools/run_tests.py
+
+tsan asan lint: setup-test
+	@$(PYTHON) tools/run_tests.py $@
+
+bench: build
+	@echo '==> Building the benchmarks' >&2
+	@cmake --build --preset release -j $(JOBS) --target bench
+	@$(IN_TREE) tools/run_benches.sh
+
+format: setup-test
+	@find core bindings tests bench examples -name '*.[ch]' ! -path core/include/licet.h ! -name unicode_table.h \
+	    -exec .venv/bin/clang-format -i {} +
+	@.venv/bin/ruff format -q . && .venv/bin/ruff check -q --fix .
+
+clean:
+	rm -rf build .venv dist python/licet.egg-info

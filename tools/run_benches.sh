@@ -1,0 +1,25 @@
+#!/bin/sh
+# Runs every benchmark there is: the C programs, then the scripts for Python, Lua 5.4 and LuaJIT.
+# Numbers mean something on an idle machine only.
+set -u
+cd "$(dirname "$0")/.."
+status=0
+
+measure() {
+    printf '\n==> %s\n' "$*"
+    "$@" || status=1
+}
+
+for source in bench/*.c; do
+    program=build/release/bench/$(basename "$source" .c)
+    [ -x "$program" ] && measure "$program"
+done
+for script in bench/*.py; do
+    [ -e "$script" ] && measure .venv/bin/python "$script"
+done
+for script in bench/*.lua; do
+    [ -e "$script" ] || continue
+    measure lua5.4 "$script"
+    measure luajit "$script"
+done
+exit $status
