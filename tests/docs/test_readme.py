@@ -1,0 +1,82 @@
+"""What README.md shows is what the examples are, and they print what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FILES = re.findall(r"<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+OUTPUTS = dict(re.findall(r"<!-- output: (\S+) -->\n```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE))
+CONSOLES = re.findall(r"^```console\n\$ ([^\n]+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def environment() -> dict[str, str]:
+    """That of a shell that ran: eval "$(make env)"."""
+    script = f'eval "$({shlex.quote(str(ROOT / "tools/env.sh"))})" && env -0'
+    done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True)
+    return dict(entry.split("=", 1) for entry in done.stdout.split("\0") if entry) | dict(PYTHONWARNINGS="error")
+
+
+def printed(*command: str, status: int = 0) -> str:
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (status, "")
+    return done.stdout
+
+
+def test_the_readme_leads_with_the_demonstration_and_the_tests() -> None:
+    commands = re.findall(r"^make \w+", README, re.MULTILINE)
+    assert commands == ["make demo", "make test"]
+
+
+def test_there_is_a_first_example_in_each_language() -> None:
+    assert {"examples/first.py", "examples/first.lua", "examples/first.c"} <= OUTPUTS.keys()
+
+
+@pytest.mark.parametrize(("path", "shown"), FILES, ids=[path for path, _ in FILES])
+def test_a_block_of_the_readme_is_the_example_itself(path: str, shown: str) -> None:
+    assert shown == (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_the_python_example_prints_what_the_readme_says() -> None:
+    assert printed(sys.executable, "examples/first.py") == OUTPUTS["examples/first.py"]
+
+
+@pytest.mark.parametrize("interpreter", ["lua5.4", "luajit"])
+def test_the_lua_example_prints_what_the_readme_says(interpreter: str) -> None:
+    assert printed(interpreter, "examples/first.lua") == OUTPUTS["examples/first.lua"]
+
+
+def test_the_c_example_compiles_as_the_readme_says_and_prints_what_it_says(tmp_path: Path) -> None:
+    flags = shlex.split(printed("pkg-config", "--cflags", "--libs", "licet"))
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    printed("cc", *strict, "examples/first.c", "-o", str(tmp_path / "first"), *flags)
+    assert printed(str(tmp_path / "first")) == OUTPUTS["examples/first.c"]
+
+
+@pytest.mark.parametrize(("command", "shown"), CONSOLES, ids=[command for command, _ in CONSOLES])
+def test_a_command_of_the_readme_prints_what_it_says(command: str, shown: str) -> None:
+    assert printed(*shlex.split(command)) == shown
+
+
+@pytest.mark.parametrize("interpreter", ["lua5.4", "luajit"])
+def test_the_lua_demonstration_runs_to_its_end(interpreter: str) -> None:
+    assert printed(interpreter, "examples/demo.lua").endswith("bo has left platform\n")
+
+
+def test_make_env_prints_nothing_but_exports() -> None:
+    lines = subprocess.run(["make", "env"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert [line.split("=")[0] for line in lines] == [
+        "export PATH",
+        "export LUA_PATH",
+        "export LUA_CPATH",
+        "export PKG_CONFIG_PATH",
+    ]
+    assert os.fspath(ROOT) in lines[0]
