@@ -13,7 +13,7 @@ typedef struct lic_arena {
     lic_memory      *memory;
     char            *next; /* first free byte of the current block */
     char            *end;
-    lic_arena_block *blocks; /* newest first; not the caller's buffer */
+    lic_arena_block *blocks;     /* newest first; not the caller's buffer */
     size_t           block_size; /* of the next block, bytes */
 } lic_arena;
 

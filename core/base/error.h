@@ -39,10 +39,10 @@ licet_error *lic_error_copy(const licet_error *error);
 lic_position lic_position_of(lic_str text, size_t offset);
 
 /* Needs a local `status` and a label `done`. */
-#define LIC_TRY(call)                                                                               \
-    do {                                                                                            \
-        if ((status = (call)) != LICET_OK)                                                          \
-            goto done;                                                                              \
+#define LIC_TRY(call)                      \
+    do {                                   \
+        if ((status = (call)) != LICET_OK) \
+            goto done;                     \
     } while (0)
 
 #endif

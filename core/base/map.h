@@ -15,7 +15,7 @@ typedef struct lic_map_entry {
 
 typedef struct lic_map {
     lic_memory    *memory;
-    lic_map_entry *entries; /* key.data == NULL: free */
+    lic_map_entry *entries;  /* key.data == NULL: free */
     size_t         capacity; /* a power of two, or 0 */
     size_t         count;
     uint64_t       key;

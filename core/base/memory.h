@@ -10,9 +10,9 @@
 #include "licet.h"
 
 typedef struct lic_memory {
-    licet_allocator hooks; /* all set */
-    _Atomic size_t  used;  /* bytes, exact */
-    size_t          limit; /* bytes; SIZE_MAX: none */
+    licet_allocator  hooks;      /* all set */
+    _Atomic size_t   used;       /* bytes, exact */
+    size_t           limit;      /* bytes; SIZE_MAX: none */
     _Atomic uint32_t references; /* of lic_memory_new; 0: lives in somebody else's struct */
 } lic_memory;
 

@@ -28,7 +28,7 @@ static inline lic_str lic_str_slice(lic_str s, size_t from, size_t to)
 }
 
 /* Bytewise, shorter first among equals: <0, 0, >0. */
-int lic_str_compare(lic_str a, lic_str b);
+int  lic_str_compare(lic_str a, lic_str b);
 bool lic_str_starts_with(lic_str s, lic_str prefix);
 bool lic_str_ends_with(lic_str s, lic_str suffix);
 /* Offset of the first c, or s.size. */

@@ -6,18 +6,18 @@
 #include "base/str.h"
 
 /* Name, spelling in a schema, number of type arguments. SpiceDB: scalars ignore arguments given to them. */
-#define LIC_CAVEAT_TYPE_LIST(X)                                                                     \
-    X(ANY, "any", 0)                                                                                \
-    X(BOOL, "bool", 0)                                                                              \
-    X(STRING, "string", 0)                                                                          \
-    X(INT, "int", 0)                                                                                \
-    X(UINT, "uint", 0)                                                                              \
-    X(DOUBLE, "double", 0)                                                                          \
-    X(BYTES, "bytes", 0)                                                                            \
-    X(DURATION, "duration", 0)                                                                      \
-    X(TIMESTAMP, "timestamp", 0)                                                                    \
-    X(IPADDRESS, "ipaddress", 0)                                                                    \
-    X(LIST, "list", 1)                                                                              \
+#define LIC_CAVEAT_TYPE_LIST(X)  \
+    X(ANY, "any", 0)             \
+    X(BOOL, "bool", 0)           \
+    X(STRING, "string", 0)       \
+    X(INT, "int", 0)             \
+    X(UINT, "uint", 0)           \
+    X(DOUBLE, "double", 0)       \
+    X(BYTES, "bytes", 0)         \
+    X(DURATION, "duration", 0)   \
+    X(TIMESTAMP, "timestamp", 0) \
+    X(IPADDRESS, "ipaddress", 0) \
+    X(LIST, "list", 1)           \
     X(MAP, "map", 1)
 
 typedef enum lic_caveat_type_kind {

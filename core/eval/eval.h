@@ -34,8 +34,8 @@ typedef struct lic_eval {
     lic_eval_limits     limits;
     uint32_t            subject_definition;
     lic_ref             subject;
-    lic_eval_memo      *memo;   /* of this subject; NULL: nothing remembered yet */
-    uint64_t            steps;  /* edges visited by the question now asked */
+    lic_eval_memo      *memo;        /* of this subject; NULL: nothing remembered yet */
+    uint64_t            steps;       /* edges visited by the question now asked */
     uint64_t            deadline_ms; /* 0: the clock was not read yet */
 } lic_eval;
 

@@ -19,9 +19,9 @@ typedef struct lic_subject_exclusion {
 } lic_subject_exclusion;
 
 typedef struct lic_subject {
-    lic_ref                      ref; /* node LIC_WILDCARD_NODE: every subject of the slot but the exclusions */
+    lic_ref                      ref;       /* node LIC_WILDCARD_NODE: every subject of the slot but the exclusions */
     const lic_condition         *condition; /* NULL: for certain */
-    const lic_ref               *parents; /* sorted by key, distinct */
+    const lic_ref               *parents;   /* sorted by key, distinct */
     size_t                       parent_count;
     const lic_subject_exclusion *exclusions; /* of a wildcard; sorted by node */
     size_t                       exclusion_count;

@@ -28,8 +28,9 @@
 #include "base/thread.h"
 
 #define LIC_WILDCARD_NODE 0u
-#define LIC_NO_NODE UINT32_MAX        /* an id that occurs nowhere */
-#define LIC_OTHER_NODE (UINT32_MAX - 1) /* another id that occurs nowhere: equal to nothing stored, nor to LIC_NO_NODE */
+#define LIC_NO_NODE UINT32_MAX /* an id that occurs nowhere */
+/* Another id that occurs nowhere: equal to nothing stored, nor to LIC_NO_NODE. */
+#define LIC_OTHER_NODE (UINT32_MAX - 1)
 
 /* One end of an edge. */
 typedef struct lic_ref {
@@ -56,15 +57,16 @@ static inline uint64_t lic_ref_key(lic_ref ref)
 typedef struct lic_graph lic_graph;
 
 typedef struct lic_graph_options {
-    uint64_t history_window_ms;   /* how long past revisions stay readable, at most */
-    size_t   min_history_changes; /* 0: default. A merge never gives up more recent changes than these, memory permitting */
-    bool     no_threads;          /* tests: merge in the writing call */
+    uint64_t history_window_ms; /* how long past revisions stay readable, at most */
+    /* 0: default. A merge never gives up more recent changes than these, memory permitting. */
+    size_t min_history_changes;
+    bool   no_threads; /* tests: merge in the writing call */
 } lic_graph_options;
 
 /* names must outlive the graph and be written only under the write lock. NULL: out of memory. */
 lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_graph_options *options);
 /* Waits for a merge in progress. No reader may be left. NULL is fine. */
-void       lic_graph_free(lic_graph *graph);
+void lic_graph_free(lic_graph *graph);
 
 /* ------------------------------------------------------------- object ids */
 
@@ -73,7 +75,7 @@ uint32_t lic_graph_find_node(const lic_graph *graph, lic_type type, lic_str id);
 /* Under the write lock; at most 1,024 bytes. LIC_NO_NODE: out of memory. */
 uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id);
 /* Any thread, for nodes it got from a snapshot. Lives as long as the graph. */
-lic_str  lic_graph_node_id(const lic_graph *graph, lic_type type, uint32_t node);
+lic_str lic_graph_node_id(const lic_graph *graph, lic_type type, uint32_t node);
 
 /* ---------------------------------------------------------------- reading */
 
@@ -95,7 +97,7 @@ typedef enum lic_pin {
 } lic_pin;
 
 /* Pins the head. Never fails, never blocks. */
-void    lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot);
+void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot);
 /* Pins a past revision. Nothing is pinned unless LIC_PIN_OK. */
 lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot);
 void    lic_snapshot_unpin(lic_snapshot *snapshot);
@@ -108,7 +110,7 @@ bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref su
 typedef struct lic_walk {
     const lic_snapshot *snapshot;
     lic_ref             origin;
-    uint64_t            low;  /* keys in [low, high] */
+    uint64_t            low; /* keys in [low, high] */
     uint64_t            high;
     const void         *piece; /* of the base: its remaining keys */
     uint32_t            next;
@@ -136,7 +138,7 @@ typedef struct lic_scan lic_scan;
 lic_scan *lic_snapshot_scan(const lic_snapshot *snapshot, lic_arena *arena, lic_slot resource_slot,
                             const lic_edge *after);
 /* *found is false at the end. false: out of memory. */
-bool      lic_scan_next(lic_scan *scan, lic_edge *edge, bool *found);
+bool lic_scan_next(lic_scan *scan, lic_edge *edge, bool *found);
 
 /* Edges of a resource slot at head; under the write lock or as an estimate. */
 uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot);

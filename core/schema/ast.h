@@ -102,9 +102,9 @@ typedef struct lic_ast {
     size_t        item_count;
     size_t        definition_count;
     size_t        caveat_count;
-    bool          typechecking;       /* some file says `use typechecking` */
-    bool          swallowed_and;      /* lints: `with c and` (schema.md 18) */
-    bool          repeated_partial;   /* lints: a partial defined twice */
+    bool          typechecking;     /* some file says `use typechecking` */
+    bool          swallowed_and;    /* lints: `with c and` (schema.md 18) */
+    bool          repeated_partial; /* lints: a partial defined twice */
 } lic_ast;
 
 /* 1-based line and column of a place. */

@@ -2,9 +2,9 @@
 #ifndef LIC_SCHEMA_LIMITS_H
 #define LIC_SCHEMA_LIMITS_H
 
-#define LIC_MAX_SCHEMA_BYTES 1048576   /* 1 MiB, each file of an import tree and all together */
-#define LIC_MAX_DEFINITIONS 4096       /* types and caveats and partials together */
-#define LIC_MAX_MEMBERS 4096           /* relations and permissions of one type */
+#define LIC_MAX_SCHEMA_BYTES 1048576 /* 1 MiB, each file of an import tree and all together */
+#define LIC_MAX_DEFINITIONS 4096     /* types and caveats and partials together */
+#define LIC_MAX_MEMBERS 4096         /* relations and permissions of one type */
 #define LIC_MAX_MEMBERS_IN_ALL 65536
 #define LIC_MAX_NESTING 256            /* parentheses */
 #define LIC_MAX_OPERANDS 4096          /* of one permission */

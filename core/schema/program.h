@@ -31,11 +31,11 @@ typedef struct lic_allowed {
 } lic_allowed;
 
 typedef enum lic_op_kind {
-    LIC_OP_NAME,         /* relation: another relation or permission of the same object */
-    LIC_OP_UNION,        /* first, count: children, as indices into children[] */
+    LIC_OP_NAME,  /* relation: another relation or permission of the same object */
+    LIC_OP_UNION, /* first, count: children, as indices into children[] */
     LIC_OP_INTERSECTION,
-    LIC_OP_EXCLUSION,    /* count == 2: base, subtrahend */
-    LIC_OP_ARROW_ANY,    /* relation: the tupleset; first, count: into targets[] */
+    LIC_OP_EXCLUSION, /* count == 2: base, subtrahend */
+    LIC_OP_ARROW_ANY, /* relation: the tupleset; first, count: into targets[] */
     LIC_OP_ARROW_ALL,
     LIC_OP_NIL,
     LIC_OP_SELF
@@ -58,7 +58,7 @@ typedef struct lic_target {
 typedef struct lic_relation {
     lic_str  name;
     uint32_t definition;
-    lic_slot slot;          /* (type, name); permissions have one too: they can be subject relations */
+    lic_slot slot; /* (type, name); permissions have one too: they can be subject relations */
     bool     is_permission;
     bool     has_usersets;  /* relation: some allowed type names a relation */
     bool     has_wildcards; /* relation: some allowed type is a wildcard */
@@ -66,13 +66,13 @@ typedef struct lic_relation {
     uint32_t first_allowed; /* relation: allowed[first_allowed .. + allowed_count) */
     uint32_t allowed_count;
     /* A permission that is nothing but another name: what it finally names; any other: itself (api.md 4.9). */
-    lic_rel  alias_of;
+    lic_rel alias_of;
 } lic_relation;
 
 typedef struct lic_definition {
     lic_str  name;
     lic_type type;
-    lic_slot ellipsis; /* (type, "...") */
+    lic_slot ellipsis;       /* (type, "...") */
     lic_rel  first_relation; /* relations[first_relation .. + relation_count), in written order */
     uint32_t relation_count;
     lic_map  relations; /* name -> lic_rel */
@@ -99,8 +99,8 @@ typedef struct lic_slot_meaning {
 
 typedef struct lic_program {
     _Atomic uint32_t  references;
-    lic_memory       *memory; /* must outlive the program */
-    lic_arena         arena;  /* everything below but the maps */
+    lic_memory       *memory;      /* must outlive the program */
+    lic_arena         arena;       /* everything below but the maps */
     lic_definition   *definitions; /* in file order */
     size_t            definition_count;
     lic_relation     *relations; /* grouped by definition */
@@ -120,8 +120,8 @@ typedef struct lic_program {
     /* reach[relation * reach_words ..]: bit d set when subjects of definition d can be found from the relation
      * in any way: as an allowed type (with or without a relation, or as wildcard) on the way, as the object
      * that an identity or `self` may name. NULL for schemas where the table would pass 4 MiB: then everything may. */
-    uint64_t         *reach;
-    size_t            reach_words;
+    uint64_t *reach;
+    size_t    reach_words;
 } lic_program;
 
 /* Compiles a checked AST. The program copies what it needs: the AST may die. */
@@ -137,8 +137,7 @@ uint32_t lic_program_caveat(const lic_program *program, lic_str name);
 
 static inline lic_slot_meaning lic_program_slot(const lic_program *program, lic_slot slot)
 {
-    return slot < program->slot_count ? program->slots[slot]
-                                      : (lic_slot_meaning){ LIC_NO_DEFINITION, LIC_NO_REL };
+    return slot < program->slot_count ? program->slots[slot] : (lic_slot_meaning){ LIC_NO_DEFINITION, LIC_NO_REL };
 }
 
 /* May a subject of this definition be found from the relation? false is certain; true is a maybe. */

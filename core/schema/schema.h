@@ -10,7 +10,7 @@ struct licet_schema {
     lic_memory      *memory; /* held: one reference of it */
     lic_arena        arena;  /* text and AST */
     lic_ast         *ast;
-    lic_str          text;   /* as given */
+    lic_str          text; /* as given */
     lic_program     *program;
     licet_lint      *lints; /* views into the arena */
     size_t           lint_count;
