@@ -215,10 +215,11 @@ static void message_format(message *m, const char *format, va_list *arguments)
 static licet_error *error_new(const licet_error *cause)
 {
     licet_error *error = malloc(sizeof *error + cause->message.size);
-    char        *text  = (char *)(error + 1);
+    char        *text;
 
     if (error == NULL)
         return NULL;
+    text   = (char *)(error + 1);
     *error = *cause;
     memcpy(text, cause->message.data, cause->message.size);
     error->message.data = text;
@@ -237,7 +238,7 @@ licet_status lic_fail_memory(licet_error **error)
     return LICET_OUT_OF_MEMORY;
 }
 
-static licet_status fail(licet_error **error, licet_error cause, const char *format, va_list *arguments)
+static licet_status fail_with(licet_error **error, licet_error cause, const char *format, va_list *arguments)
 {
     message m = { .size = 0 };
 
@@ -256,7 +257,7 @@ licet_status lic_fail(licet_error **error, licet_status status, licet_kind kind,
     va_list     arguments;
 
     va_start(arguments, format);
-    status = fail(error, cause, format, &arguments);
+    status = fail_with(error, cause, format, &arguments);
     va_end(arguments);
     return status;
 }
@@ -268,7 +269,7 @@ licet_status lic_fail_reason(licet_error **error, licet_status status, licet_kin
     va_list     arguments;
 
     va_start(arguments, format);
-    status = fail(error, cause, format, &arguments);
+    status = fail_with(error, cause, format, &arguments);
     va_end(arguments);
     return status;
 }
