@@ -176,6 +176,12 @@ static void a_message_is_cut_at_1024_bytes_between_characters(void **state)
     assert_int_equal(lic_utf8_check(licet_error_message(error)), 1022);
     licet_error_free(error);
 
+    /* No size of a text is negative; a text of 2 GiB and more has one in a "%.*s". */
+    error = NULL;
+    lic_fail(&error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "<%.*s>", -1, text);
+    assert_str_equal(licet_error_message(error), "<>");
+    licet_error_free(error);
+
     error = NULL;
     memset(text, '\n', sizeof text);
     lic_fail(&error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "-%.*s", 2000, text);
