@@ -36,7 +36,7 @@ native:
 python: build/python.stamp
 
 PYTHON_INPUTS := setup.py pyproject.toml README.md cmake/python.map tools/requirements.txt \
-    $(shell find core bindings/python python -type f \( -name '*.[ch]' -o -name '*.py' -o -name '*.pyi' -o -name py.typed \))
+    $(shell find core bindings/python python -type f \( -name '*.[ch]' -o -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 
 build/python.stamp: $(PYTHON_INPUTS) .venv/.requirements
 	@echo '==> Building and installing the Python package into .venv' >&2

@@ -42,6 +42,7 @@ look() {
         need libcmocka-dev library cmocka
         need lua-busted lua5.4 -e 'require "busted"'
         need cppcheck on_path cppcheck
+        need clang-tidy on_path clang-tidy
         need util-linux on_path setarch
     fi
 }
@@ -72,7 +73,7 @@ make_venv() {
         return
     fi
     say "Making .venv"
-    [ -x .venv/bin/python ] && .venv/bin/python -c '' 2>/dev/null || python3 -m venv --clear .venv
+    python3 -m venv --clear .venv
     .venv/bin/python -m pip --disable-pip-version-check install -q -r tools/requirements.txt >&2
     cp tools/requirements.txt "$stamp"
 }
