@@ -18,7 +18,7 @@ static void *error_malloc(size_t size)
 }
 
 #define malloc(size) error_malloc(size)
-#include "../../../core/base/error.c"
+#include "../../../core/base/error.c" /* NOLINT(bugprone-suspicious-include) */
 #undef malloc
 
 #define assert_str_equal(actual, expected)         \
@@ -169,8 +169,10 @@ static void a_message_is_cut_at_1024_bytes_between_characters(void **state)
     licet_error_free(error);
 
     /* A euro sign of three bytes does not fit into the last two; nothing that follows may fill the hole. */
-    error = NULL;
-    memcpy(text + 1022, "\xe2\x82\xac", 3);
+    error      = NULL;
+    text[1022] = '\xe2';
+    text[1023] = '\x82';
+    text[1024] = '\xac';
     lic_fail(&error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "%.*s%c%d", 2000, text, 'y', 1);
     assert_int_equal(licet_error_message(error).size, 1022);
     assert_int_equal(lic_utf8_check(licet_error_message(error)), 1022);

@@ -51,16 +51,17 @@ static void *failing_resize(void *context, void *pointer, size_t old_size, size_
 {
     failing_memory_counts *counts = context;
     block_header          *header = (block_header *)pointer - 1;
+    block_header          *moved;
 
     check_block(header, old_size);
     if (must_fail(counts) || new_size > SIZE_MAX - sizeof *header)
         return NULL;
-    header = realloc(header, sizeof *header + new_size);
-    if (header == NULL)
+    moved = realloc(header, sizeof *header + new_size);
+    if (moved == NULL)
         return NULL;
-    *header = (block_header){ .size = new_size, .check = ~new_size };
+    *moved = (block_header){ .size = new_size, .check = ~new_size };
     atomic_fetch_add(&counts->live_bytes, new_size - old_size); /* wraps when it shrinks, and comes out right */
-    return header + 1;
+    return moved + 1;
 }
 
 static void failing_free(void *context, void *pointer, size_t size)
