@@ -217,7 +217,7 @@ def pytest(name: str, folders: list[str], env: dict[str, str] | None = None) -> 
 
 
 def python_tests() -> Count:
-    return pytest("python", ["tests/python", "tests/docs"])
+    return pytest("python", ["tests/python", "tests/docs", "tests/packaging"])
 
 
 def stub_check() -> Count:
