@@ -33,6 +33,44 @@ void lic_memory_init(lic_memory *memory, const licet_allocator *hooks, size_t li
     memory->hooks = given ? *hooks : defaults;
     atomic_init(&memory->used, 0);
     memory->limit = limit_bytes;
+    atomic_init(&memory->references, 0);
+}
+
+lic_memory *lic_memory_new(const licet_allocator *hooks, size_t limit_bytes)
+{
+    lic_memory  first; /* what the lic_memory itself comes from */
+    lic_memory *memory;
+
+    lic_memory_init(&first, hooks, limit_bytes);
+    memory = lic_alloc(&first, sizeof *memory);
+    if (memory == NULL)
+        return NULL;
+    lic_memory_init(memory, &first.hooks, limit_bytes);
+    atomic_init(&memory->used, sizeof *memory);
+    atomic_init(&memory->references, 1);
+    return memory;
+}
+
+/* One that lives in somebody else's struct isn't counted: it has no references, and that never changes. */
+static bool memory_is_counted(lic_memory *memory)
+{
+    return memory != NULL && atomic_load_explicit(&memory->references, memory_order_relaxed) != 0;
+}
+
+void lic_memory_retain(lic_memory *memory)
+{
+    if (memory_is_counted(memory))
+        atomic_fetch_add_explicit(&memory->references, 1, memory_order_relaxed);
+}
+
+void lic_memory_release(lic_memory *memory)
+{
+    licet_allocator hooks;
+
+    if (!memory_is_counted(memory) || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) != 1)
+        return;
+    hooks = memory->hooks;
+    hooks.free(hooks.context, memory, sizeof *memory);
 }
 
 /* Compare-and-swap rather than add-and-look: a request that is refused never shows in `used`, so it

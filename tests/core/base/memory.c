@@ -43,6 +43,50 @@ static void every_byte_is_counted_and_given_back(void **state)
     assert_int_equal(source.counts->live_blocks, 0);
 }
 
+static void a_counted_memory_is_counted_in_itself_and_ends_with_its_last_holder(void **state)
+{
+    failing_memory source = fail_never();
+    lic_memory    *memory = lic_memory_new(&source.allocator, 1000);
+    void          *block;
+
+    (void)state;
+    assert_non_null(memory);
+    assert_int_equal(used(memory), sizeof *memory);
+    assert_null(lic_alloc(memory, 1001 - sizeof *memory));
+    block = lic_alloc(memory, 1000 - sizeof *memory);
+    assert_non_null(block);
+    lic_memory_retain(memory);
+    lic_memory_release(memory);
+    assert_int_equal(used(memory), 1000);
+    lic_free(memory, block, 1000 - sizeof *memory);
+    lic_memory_release(memory);
+    assert_int_equal(source.counts->live_blocks, 0);
+}
+
+static void a_counted_memory_needs_room_for_itself(void **state)
+{
+    failing_memory source = fail_after(0);
+
+    (void)state;
+    assert_null(lic_memory_new(&source.allocator, SIZE_MAX));
+    assert_null(lic_memory_new(NULL, sizeof(lic_memory) - 1));
+    assert_int_equal(source.counts->live_blocks, 0);
+}
+
+static void holders_of_a_memory_inside_something_else_do_not_end_it(void **state)
+{
+    failing_memory source = fail_never();
+    lic_memory     memory;
+
+    (void)state;
+    lic_memory_init(&memory, &source.allocator, SIZE_MAX);
+    lic_memory_retain(&memory);
+    lic_memory_release(&memory);
+    lic_memory_release(&memory);
+    lic_memory_release(NULL);
+    assert_int_equal(used(&memory), 0);
+}
+
 static void without_hooks_memory_comes_from_malloc(void **state)
 {
     static const licet_allocator none = { NULL, NULL, NULL, NULL };
@@ -247,6 +291,9 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_is_counted_and_given_back),
+        cmocka_unit_test(a_counted_memory_is_counted_in_itself_and_ends_with_its_last_holder),
+        cmocka_unit_test(a_counted_memory_needs_room_for_itself),
+        cmocka_unit_test(holders_of_a_memory_inside_something_else_do_not_end_it),
         cmocka_unit_test(without_hooks_memory_comes_from_malloc),
         cmocka_unit_test(zeroed_memory_is_zero),
         cmocka_unit_test(the_limit_is_reached_exactly_and_never_passed),
