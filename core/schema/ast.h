@@ -103,8 +103,10 @@ typedef struct lic_ast {
     size_t        definition_count;
     size_t        caveat_count;
     bool          typechecking;     /* some file says `use typechecking` */
-    bool          swallowed_and;    /* lints: `with c and` (schema.md 18) */
-    bool          repeated_partial; /* lints: a partial defined twice */
+    bool          swallowed_and;    /* lints: `with c and` (schema.md 18), and where first */
+    lic_place     swallowed_and_place;
+    bool          repeated_partial; /* lints: a partial defined twice, and where first */
+    lic_place     repeated_partial_place;
 } lic_ast;
 
 /* 1-based line and column of a place. */
