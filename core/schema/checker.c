@@ -9,7 +9,7 @@ typedef struct checker {
     lic_arena          *arena;
     const lic_ast      *ast;
     lic_resolved        names;
-    lic_walk            walk;
+    lic_expr_walk       walk;
     lic_wildcard_search wildcards;
     lic_rel            *alias_of;
     uint32_t           *untold; /* per member: a type missing in its annotation; NULL when nothing is annotated */
@@ -147,8 +147,8 @@ static licet_status check_permission(checker *c, lic_rel permission)
     const lic_ast_expr *expr;
     licet_status        status;
 
-    lic_walk_start(&c->walk, member->ast->expr);
-    while ((expr = lic_walk_next(&c->walk)) != NULL)
+    lic_expr_walk_start(&c->walk, member->ast->expr);
+    while ((expr = lic_expr_walk_next(&c->walk)) != NULL)
         if ((status = check_operand(c, member, expr)) != LICET_OK)
             return status;
     if (c->walk.failed)
@@ -338,7 +338,7 @@ static bool find_untold(checker *c)
 static licet_status checker_init(checker *c, lic_arena *scratch, const lic_ast *ast, licet_error **error)
 {
     *c = (checker){ .arena = scratch, .ast = ast, .error = error };
-    lic_walk_init(&c->walk, scratch->memory);
+    lic_expr_walk_init(&c->walk, scratch->memory);
     if (!lic_resolve(scratch, ast, &c->names) || !lic_wildcard_search_init(&c->wildcards, scratch, &c->names) ||
         (c->alias_of = lic_find_aliases(scratch, &c->names)) == NULL || !find_untold(c))
         return lic_fail_memory(error);
@@ -355,7 +355,7 @@ licet_status lic_check_types(lic_arena *scratch, const lic_ast *ast, licet_error
         LIC_TRY(check_definition(&c, d));
     status = lic_check_aliases(scratch, &c.names, c.alias_of, error);
 done:
-    lic_walk_free(&c.walk);
+    lic_expr_walk_free(&c.walk);
     lic_resolved_free(&c.names);
     return status;
 }

@@ -5,7 +5,7 @@
 typedef struct edge_writer {
     const lic_resolved *resolved;
     lic_edge_set        set;
-    lic_walk            walk;
+    lic_expr_walk       walk;
     uint32_t           *to; /* NULL: only counts */
     size_t              count;
 } edge_writer;
@@ -48,8 +48,8 @@ static void add_member(edge_writer *w, const lic_member *member)
     if (member->ast->expr == NULL) {
         add_relation(w, member);
     } else if (w->set != LIC_EDGES_USERSETS) {
-        lic_walk_start(&w->walk, member->ast->expr);
-        while ((expr = lic_walk_next(&w->walk)) != NULL)
+        lic_expr_walk_start(&w->walk, member->ast->expr);
+        while ((expr = lic_expr_walk_next(&w->walk)) != NULL)
             add_operand(w, member->definition, expr);
     }
 }
@@ -190,9 +190,9 @@ bool lic_edges_find(lic_arena *arena, const lic_resolved *resolved, lic_edge_set
     edges->first = lic_new_items(arena, (size_t)edges->node_count + 1, uint32_t);
     if (edges->first == NULL)
         return false;
-    lic_walk_init(&w.walk, arena->memory);
+    lic_expr_walk_init(&w.walk, arena->memory);
     written = write_edges(arena, &w, edges);
-    lic_walk_free(&w.walk);
+    lic_expr_walk_free(&w.walk);
     return written && find_components(arena, edges);
 }
 

@@ -21,7 +21,7 @@ typedef struct linter {
     lic_arena      scratch;
     const lic_ast *ast;
     lic_resolved   names;
-    lic_walk       walk;
+    lic_expr_walk  walk;
     lic_text       text;
     bool          *wild; /* lic_find_wildcards */
     raw_lint      *lints;
@@ -173,8 +173,8 @@ static void lint_permission(linter *l, const lic_member *permission)
     const lic_ast_member *ast = permission->ast;
     const lic_ast_expr   *expr;
 
-    lic_walk_start(&l->walk, ast->expr);
-    while (!is_full(l) && (expr = lic_walk_next(&l->walk)) != NULL) {
+    lic_expr_walk_start(&l->walk, ast->expr);
+    while (!is_full(l) && (expr = lic_expr_walk_next(&l->walk)) != NULL) {
         if (lic_is_arrow(expr)) {
             arrow_site site = site_of(l, permission, expr);
 
@@ -377,7 +377,7 @@ bool lic_lint(lic_arena *arena, const lic_ast *ast, licet_lint **lints, size_t *
     *lints = NULL;
     *count = 0;
     lic_arena_init(&l.scratch, arena->memory);
-    lic_walk_init(&l.walk, arena->memory);
+    lic_expr_walk_init(&l.walk, arena->memory);
     lic_text_init(&l.text, arena->memory);
     done = linter_init(&l);
     if (done) {
@@ -390,7 +390,7 @@ bool lic_lint(lic_arena *arena, const lic_ast *ast, licet_lint **lints, size_t *
         done = !l.failed && give_out(&l, lints, count);
     }
     lic_text_free(&l.text);
-    lic_walk_free(&l.walk);
+    lic_expr_walk_free(&l.walk);
     lic_resolved_free(&l.names);
     lic_arena_free(&l.scratch);
     return done;

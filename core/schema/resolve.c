@@ -4,18 +4,18 @@
 
 #include "base/hash.h"
 
-void lic_walk_init(lic_walk *walk, lic_memory *memory)
+void lic_expr_walk_init(lic_expr_walk *walk, lic_memory *memory)
 {
-    *walk = (lic_walk){ .memory = memory };
+    *walk = (lic_expr_walk){ .memory = memory };
 }
 
-void lic_walk_free(lic_walk *walk)
+void lic_expr_walk_free(lic_expr_walk *walk)
 {
     lic_free(walk->memory, (void *)walk->stack, walk->capacity * sizeof *walk->stack);
-    lic_walk_init(walk, walk->memory);
+    lic_expr_walk_init(walk, walk->memory);
 }
 
-static bool walk_reserve(lic_walk *walk, size_t count)
+static bool walk_reserve(lic_expr_walk *walk, size_t count)
 {
     void *stack = (void *)walk->stack;
 
@@ -25,14 +25,14 @@ static bool walk_reserve(lic_walk *walk, size_t count)
     return !walk->failed;
 }
 
-void lic_walk_start(lic_walk *walk, const lic_ast_expr *root)
+void lic_expr_walk_start(lic_expr_walk *walk, const lic_ast_expr *root)
 {
     walk->depth = 0;
     if (walk_reserve(walk, 1))
         walk->stack[walk->depth++] = root;
 }
 
-const lic_ast_expr *lic_walk_next(lic_walk *walk)
+const lic_ast_expr *lic_expr_walk_next(lic_expr_walk *walk)
 {
     const lic_ast_expr *expr;
 
@@ -158,20 +158,20 @@ static bool list_bearers(lic_resolved *r)
 static bool count_expressions(lic_resolved *r, size_t *arrow_count)
 {
     const lic_ast_expr *expr;
-    lic_walk            walk;
+    lic_expr_walk       walk;
 
-    lic_walk_init(&walk, r->arena->memory);
+    lic_expr_walk_init(&walk, r->arena->memory);
     *arrow_count = 0;
     for (uint32_t m = 0; m < r->member_count && !walk.failed; m++) {
         if (r->members[m].ast->expr == NULL)
             continue;
-        lic_walk_start(&walk, r->members[m].ast->expr);
-        while ((expr = lic_walk_next(&walk)) != NULL) {
+        lic_expr_walk_start(&walk, r->members[m].ast->expr);
+        while ((expr = lic_expr_walk_next(&walk)) != NULL) {
             r->expr_count++;
             *arrow_count += lic_is_arrow(expr);
         }
     }
-    lic_walk_free(&walk);
+    lic_expr_walk_free(&walk);
     return !walk.failed;
 }
 
@@ -199,20 +199,20 @@ static bool add_arrow(lic_resolved *r, uint32_t definition, const lic_ast_expr *
 static bool add_arrows(lic_resolved *r)
 {
     const lic_ast_expr *expr;
-    lic_walk            walk;
+    lic_expr_walk       walk;
     bool                added = true;
 
-    lic_walk_init(&walk, r->arena->memory);
+    lic_expr_walk_init(&walk, r->arena->memory);
     for (uint32_t m = 0; m < r->member_count && added && !walk.failed; m++) {
         if (r->members[m].ast->expr == NULL)
             continue;
-        lic_walk_start(&walk, r->members[m].ast->expr);
-        while (added && (expr = lic_walk_next(&walk)) != NULL)
+        lic_expr_walk_start(&walk, r->members[m].ast->expr);
+        while (added && (expr = lic_expr_walk_next(&walk)) != NULL)
             if (lic_is_arrow(expr))
                 added = add_arrow(r, r->members[m].definition, expr);
     }
     added = added && !walk.failed;
-    lic_walk_free(&walk);
+    lic_expr_walk_free(&walk);
     return added;
 }
 

@@ -72,18 +72,18 @@ lic_rel lic_resolved_member(const lic_resolved *resolved, uint32_t definition, l
 uint32_t lic_resolved_arrow(const lic_resolved *resolved, lic_rel tupleset, lic_str target);
 
 /* Visits an expression's nodes from left to right, parents first, on a stack of its own. */
-typedef struct lic_walk {
+typedef struct lic_expr_walk {
     lic_memory          *memory;
     const lic_ast_expr **stack;
     size_t               depth;
     size_t               capacity;
     bool                 failed; /* out of memory: the walk ended early */
-} lic_walk;
+} lic_expr_walk;
 
-void                lic_walk_init(lic_walk *walk, lic_memory *memory);
-void                lic_walk_free(lic_walk *walk);
-void                lic_walk_start(lic_walk *walk, const lic_ast_expr *root);
-const lic_ast_expr *lic_walk_next(lic_walk *walk); /* NULL: no more */
+void                lic_expr_walk_init(lic_expr_walk *walk, lic_memory *memory);
+void                lic_expr_walk_free(lic_expr_walk *walk);
+void                lic_expr_walk_start(lic_expr_walk *walk, const lic_ast_expr *root);
+const lic_ast_expr *lic_expr_walk_next(lic_expr_walk *walk); /* NULL: no more */
 
 static inline bool lic_is_arrow(const lic_ast_expr *expr)
 {
