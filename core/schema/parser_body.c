@@ -4,14 +4,19 @@
 /* "expiration" where the flag makes a keyword of it; else the name of a caveat. */
 static bool parse_with(lic_parser *p, lic_ast_type *type)
 {
+    lic_place last = lic_parser_place(p);
+
     if (!lic_parser_is_keyword(p, LIC_STR("expiration"))) {
         if (!lic_parser_path(p, "the name of a caveat after \"with\"", &type->caveat))
             return false;
+        last = lic_parser_place(p);
         if (!lic_parser_accept_keyword(p, LIC_STR("and")))
             return p->status == LICET_OK;
     }
     if (!lic_parser_accept_keyword(p, LIC_STR("expiration"))) {
         /* SpiceDB: an `and` with anything else behind it is swallowed. */
+        if (!p->ast->swallowed_and)
+            p->ast->swallowed_and_place = last;
         p->ast->swallowed_and = true;
         return p->status == LICET_OK;
     }

@@ -188,11 +188,14 @@ static bool define_partial(splicer *s, const lic_raw_body *body, partial_name **
     name = find_partial(s, body->name);
     if (name == NULL)
         return false;
-    s->p->ast->repeated_partial = s->p->ast->repeated_partial || name->known;
-    name->known                 = true;
-    name->members               = members;
-    name->member_count          = count;
-    *result                     = name;
+    if (name->known && !s->p->ast->repeated_partial) {
+        s->p->ast->repeated_partial       = true;
+        s->p->ast->repeated_partial_place = body->place;
+    }
+    name->known        = true;
+    name->members      = members;
+    name->member_count = count;
+    *result            = name;
     return true;
 }
 
