@@ -1,0 +1,103 @@
+/* Python values to the core's, and back. Each function either succeeds or sets an exception and says false or NULL. */
+#ifndef LICET_PYTHON_CONVERT_H
+#define LICET_PYTHON_CONVERT_H
+
+#include "module.h"
+
+/* ---------------------------------------------------------------- arguments of a call */
+
+#define PARAMETERS_MAX 10
+
+typedef struct signature {
+    const char *name;
+    int         required;                       /* the first so many must be given */
+    int         positional;                     /* the first so many may be given without their name */
+    const char *parameters[PARAMETERS_MAX + 1]; /* ends with NULL */
+} signature;
+
+/* The slow road of unpack(): names, missing and surplus arguments. */
+bool unpack_any(const signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **values);
+
+/* Sorts the arguments of a call into `values`, which has room for every parameter and starts as NULL.
+ * The values are borrowed from the caller, who keeps them alive until the method returns. */
+static inline bool unpack(const signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                          PyObject **values)
+{
+    if (kwnames == NULL && nargs == sig->required && nargs <= sig->positional) {
+        for (Py_ssize_t i = 0; i < nargs; i++)
+            values[i] = args[i];
+        return true;
+    }
+    return unpack_any(sig, args, nargs, kwnames, values);
+}
+
+/* ------------------------------------------------------------------------ from Python */
+
+/* Says why str_from_py() can not take `value`: another type, or text that has no UTF-8. */
+void str_refuse(module_state *state, PyObject *value, const char *what);
+
+/* A view into `value`, which must be a str. `what` names the parameter in the error. */
+static inline bool str_from_py(module_state *state, PyObject *value, const char *what, licet_str *view)
+{
+    Py_ssize_t size;
+
+    if (PyUnicode_Check(value)) {
+        view->data = PyUnicode_AsUTF8AndSize(value, &size);
+        view->size = (size_t)size;
+        if (view->data != NULL)
+            return true;
+    }
+    str_refuse(state, value, what);
+    return false;
+}
+
+/* A view of a long text that has lines. One that has no UTF-8 is passed on as the core can see it, so that the error
+ * has a position. The view is of `value` or of *kept, a new reference or NULL. */
+bool text_from_py(module_state *state, PyObject *value, const char *what, licet_str *view, PyObject **kept);
+
+/* As str_from_py(); NULL and None are "not given". */
+bool optional_str_from_py(module_state *state, PyObject *value, const char *what, licet_str *view);
+
+/* A whole number in [1, max], else an error of this kind; NULL and None leave *number alone. */
+bool positive_from_py(module_state *state, PyObject *value, const char *what, licet_kind kind, uint64_t max,
+                      uint64_t *number);
+
+/* A path as the system spells it. The view is of *bytes, a new reference, NULL when there is no path. */
+bool path_from_py(PyObject *value, PyObject **bytes, licet_str *view);
+
+/* NULL and None are minimize latency. */
+bool consistency_from_py(module_state *state, PyObject *value, licet_consistency *consistency);
+
+/* A Relationship, or its notation. The views are of `value`. */
+bool relationship_from_py(module_state *state, PyObject *value, licet_relationship *relationship);
+
+/* A Filter. The views are of `value`. */
+bool filter_from_py(module_state *state, PyObject *value, licet_filter *filter);
+
+/* The parameters of a filter, in the order of FILTER_PARAMETERS; NULL where not given. */
+#define FILTER_PARAMETERS \
+    "resource_type", "resource_id", "resource_id_prefix", "relation", "subject_type", "subject_id", "subject_relation"
+#define FILTER_PARAMETER_COUNT 7
+bool filter_from_arguments(module_state *state, PyObject *const *values, licet_filter *filter);
+
+/* An iterable of Precondition. *preconditions is for PyMem_Free; the views are of *kept, a new reference. */
+bool preconditions_from_py(module_state *state, PyObject *value, licet_precondition **preconditions, size_t *count,
+                           PyObject **kept);
+
+/* An iterable of Update. The same. */
+bool updates_from_py(module_state *state, PyObject *value, licet_update **updates, size_t *count, PyObject **kept);
+
+/* ------------------------------------------------------------------------- to Python */
+
+PyObject *str_to_py(licet_str text);             /* valid UTF-8 from the core */
+PyObject *optional_str_to_py(licet_str text);    /* None for "not given" */
+PyObject *token_to_py(const licet_token *token); /* None for the empty one */
+PyObject *buffer_to_py(licet_buffer *buffer);    /* takes what the buffer holds */
+
+/* A record of this kind. Takes fields, an exact tuple of the right length, also when it fails; NULL passes through. */
+PyObject *record_to_py(module_state *state, record_kind kind, PyObject *fields);
+
+/* The nine fields of a Relationship, as a tuple. Copies the views and runs no Python code before it has done so. */
+PyObject *relationship_fields(const licet_relationship *relationship);
+
+#endif

@@ -1,0 +1,834 @@
+/* licet.Engine: schema and relationships, and the answers about them.
+ *
+ * Each method has four steps: unpack the arguments, acquire nothing (see module.h: the handle lives as long as
+ * `self`), call the core, convert the answer. The interpreter's lock is let go around whatever may wait or work long:
+ * writes, schemas, large bulks; a plain check is cheaper than the lock. */
+#include "engine.h"
+
+#include "convert.h"
+#include "error.h"
+#include "result.h"
+#include "schema.h"
+#include "stream.h"
+
+/* From here on a bulk lets other threads run meanwhile: about 40 us of work, against 0.1 us for letting go and up to
+ * 5 ms for getting the lock back from a thread that computes. */
+#define BULK_UNLOCK_COUNT 256
+
+typedef struct engine_object {
+    PyObject_HEAD licet_engine *engine; /* ours; never NULL, also after close() */
+    PyObject                   *weak_references;
+} engine_object;
+
+licet_engine *engine_handle(PyObject *engine)
+{
+    return ((engine_object *)engine)->engine;
+}
+
+/* -------------------------------------------------------------------------- lifetime */
+
+PyObject *engine_to_py(module_state *state, licet_engine *engine)
+{
+    engine_object *self = PyObject_GC_New(engine_object, state->engine_type);
+
+    if (self == NULL) {
+        licet_engine_release(engine);
+        return NULL;
+    }
+    self->engine          = engine;
+    self->weak_references = NULL;
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
+}
+
+const char engine_open_doc[] =
+    "open($module, /, uri='memory:', *, memory_limit_bytes=None, max_depth=None, max_steps=None, "
+    "check_timeout_ms=None, history_window_ms=None)\n--\n\n"
+    "Opens an engine: a context manager that closes it at the end.\n\n"
+    "uri                 the store; \"memory:\" is the only one of this version\n"
+    "memory_limit_bytes  all memory of the engine: 1 MiB to 1 TiB, 256 MiB by default\n"
+    "max_depth           objects and names on one path of a check: 1 to 1,000, 50 by default\n"
+    "max_steps           relationships that one check may visit: 1,000 to 1e9, 1,000,000 by default\n"
+    "check_timeout_ms    of one check: 1 to 600,000, 250 by default\n"
+    "history_window_ms   how long a token can be read exactly: up to 30 days, 24 hours by default\n\n"
+    "Raises InvalidArgument (kind \"config\"), OutOfMemory, TypeError. Does not block. Any thread.";
+
+static bool options_from_py(module_state *state, PyObject *const *arg, licet_options *options)
+{
+    uint64_t depth   = 0;
+    uint64_t timeout = 0;
+    bool     done    = positive_from_py(state, arg[0], "memory_limit_bytes", LICET_KIND_CONFIG, UINT64_MAX,
+                                        &options->memory_limit_bytes) &&
+                positive_from_py(state, arg[1], "max_depth", LICET_KIND_CONFIG, UINT32_MAX, &depth) &&
+                positive_from_py(state, arg[2], "max_steps", LICET_KIND_CONFIG, UINT64_MAX, &options->max_steps) &&
+                positive_from_py(state, arg[3], "check_timeout_ms", LICET_KIND_CONFIG, UINT32_MAX, &timeout) &&
+                positive_from_py(state, arg[4], "history_window_ms", LICET_KIND_CONFIG, UINT64_MAX,
+                                 &options->history_window_ms);
+
+    options->max_depth        = (uint32_t)depth;
+    options->check_timeout_ms = (uint32_t)timeout;
+    return done;
+}
+
+PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    static const signature sig = {
+        "open", 0, 1, { "uri", "memory_limit_bytes", "max_depth", "max_steps", "check_timeout_ms", "history_window_ms" }
+    };
+    module_state *state   = PyModule_GetState(module);
+    licet_options options = LICET_OPTIONS_INIT;
+    licet_str     uri     = LICET_STR_INIT("memory:");
+    licet_engine *engine  = NULL;
+    licet_error  *error   = NULL;
+    licet_status  status;
+    PyObject     *arg[6] = { NULL };
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || (arg[0] != NULL && !str_from_py(state, arg[0], "uri", &uri)) ||
+        !options_from_py(state, arg + 1, &options))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_open(uri, &options, &engine, &error);
+    Py_END_ALLOW_THREADS
+    if (status != LICET_OK)
+        return raise_error(state, status, error);
+    return engine_to_py(state, engine);
+}
+
+static int engine_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+/* Whatever the last release still has to wait for, other threads need not wait for it. */
+static void engine_dealloc(PyObject *self)
+{
+    PyTypeObject  *type   = Py_TYPE(self);
+    engine_object *engine = (engine_object *)self;
+
+    PyObject_GC_UnTrack(self);
+    if (engine->weak_references != NULL)
+        PyObject_ClearWeakRefs(self);
+    Py_BEGIN_ALLOW_THREADS
+    licet_engine_release(engine->engine);
+    Py_END_ALLOW_THREADS
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(engine_close_doc, "close($self, /)\n--\n\n"
+                               "Stops the engine: every later call raises Closed. A second close does nothing.\n\n"
+                               "Calls in progress in other threads end normally; this one waits for them, without the\n"
+                               "interpreter's lock. Raises nothing. Any thread.");
+
+static PyObject *engine_close(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    Py_BEGIN_ALLOW_THREADS
+    licet_close(engine_handle(self));
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_enter(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return Py_NewRef(self);
+}
+
+static PyObject *engine_exit(PyObject *self, PyObject *const *Py_UNUSED(args), Py_ssize_t Py_UNUSED(nargs))
+{
+    return engine_close(self, NULL);
+}
+
+/* ---------------------------------------------------------------------------- schema */
+
+PyDoc_STRVAR(engine_write_schema_doc,
+             "write_schema($self, /, text)\n--\n\n"
+             "Replaces the schema by the one in `text`, a str. Returns the token that makes it visible.\n\n"
+             "Raises SchemaError with line and column, or without them when stored relationships would no longer\n"
+             "fit; LimitExceeded, OutOfMemory, Closed, TypeError. Nothing is changed then.\n"
+             "Blocks while another write is in progress, without the interpreter's lock. Any thread.");
+
+static PyObject *engine_write_schema(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *kwnames)
+{
+    static const signature sig   = { "write_schema", 1, 1, { "text" } };
+    module_state          *state = state_of(cls);
+    licet_token            token = { { 0 } };
+    licet_error           *error = NULL;
+    licet_status           status;
+    licet_str              text;
+    PyObject              *arg[1] = { NULL };
+    PyObject              *kept   = NULL;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !text_from_py(state, arg[0], "text", &text, &kept))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_write_schema(engine_handle(self), text, &token, &error);
+    Py_END_ALLOW_THREADS
+    Py_XDECREF(kept);
+    return status == LICET_OK ? token_to_py(&token) : raise_error(state, status, error);
+}
+
+PyDoc_STRVAR(engine_read_schema_doc,
+             "read_schema($self, /)\n--\n\n"
+             "The schema in force, a Schema; str() of it is the text that was written.\n\n"
+             "Raises NotFound before any schema was written, Closed. Does not block. Any thread.");
+
+static PyObject *engine_read_schema(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
+{
+    static const signature sig    = { "read_schema", 0, 0, { NULL } };
+    module_state          *state  = state_of(cls);
+    licet_schema          *schema = NULL;
+    licet_error           *error  = NULL;
+    licet_status           status;
+
+    if (!unpack(&sig, args, nargs, kwnames, NULL))
+        return NULL;
+    status = licet_read_schema(engine_handle(self), &schema, NULL, &error);
+    return status == LICET_OK ? schema_to_py(state, schema) : raise_error(state, status, error);
+}
+
+/* ---------------------------------------------------------------------------- writing */
+
+static PyObject *write_request(PyObject *self, module_state *state, const licet_write_request *request)
+{
+    licet_token  token = { { 0 } };
+    licet_error *error = NULL;
+    licet_status status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_write(engine_handle(self), request, &token, &error);
+    Py_END_ALLOW_THREADS
+    return status == LICET_OK ? token_to_py(&token) : raise_error(state, status, error);
+}
+
+PyDoc_STRVAR(engine_write_doc,
+             "write($self, /, updates, preconditions=())\n--\n\n"
+             "Changes relationships: all of the updates or none. Returns the token that makes them visible.\n\n"
+             "updates        an iterable of licet.create(), licet.touch() and licet.delete(); at most 1,000\n"
+             "preconditions  an iterable of licet.must_match() and licet.must_not_match(); at most 1,000\n\n"
+             "Raises InvalidArgument, NotFound, AlreadyExists, PreconditionFailed, LimitExceeded, Unsupported,\n"
+             "OutOfMemory, Closed, TypeError. Nothing is changed then.\n"
+             "Blocks while another write is in progress, without the interpreter's lock. Any thread.");
+
+static PyObject *engine_write(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    static const signature sig                = { "write", 1, 2, { "updates", "preconditions" } };
+    module_state          *state              = state_of(cls);
+    licet_write_request    request            = LICET_WRITE_REQUEST_INIT;
+    licet_update          *updates            = NULL;
+    licet_precondition    *preconditions      = NULL;
+    PyObject              *arg[2]             = { NULL };
+    PyObject              *kept_updates       = NULL;
+    PyObject              *kept_preconditions = NULL;
+    PyObject              *token              = NULL;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg))
+        return NULL;
+    if (updates_from_py(state, arg[0], &updates, &request.update_count, &kept_updates) &&
+        preconditions_from_py(state, arg[1], &preconditions, &request.precondition_count, &kept_preconditions)) {
+        request.updates       = updates;
+        request.preconditions = preconditions;
+        token                 = write_request(self, state, &request);
+    }
+    PyMem_Free(updates);
+    PyMem_Free(preconditions);
+    Py_XDECREF(kept_updates);
+    Py_XDECREF(kept_preconditions);
+    return token;
+}
+
+/* create(), touch() and delete(): the same change to every relationship in the argument list, which the caller keeps
+ * alive. */
+static PyObject *write_each(PyObject *self, PyTypeObject *cls, const char *name, licet_operation operation,
+                            PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    module_state       *state   = state_of(cls);
+    licet_write_request request = LICET_WRITE_REQUEST_INIT;
+    licet_update       *updates;
+    PyObject           *token  = NULL;
+    bool                usable = true;
+
+    if (nargs == 0 || (kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0))
+        return PyErr_Format(PyExc_TypeError, "%s() takes one or more relationships, and nothing by name", name);
+    updates = PyMem_Calloc((size_t)nargs, sizeof *updates);
+    if (updates == NULL)
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; usable && i < nargs; i++) {
+        updates[i].operation = operation;
+        usable               = relationship_from_py(state, args[i], &updates[i].relationship);
+    }
+    if (usable) {
+        request.updates      = updates;
+        request.update_count = (size_t)nargs;
+        token                = write_request(self, state, &request);
+    }
+    PyMem_Free(updates);
+    return token;
+}
+
+PyDoc_STRVAR(engine_create_doc,
+             "create($self, /, *relationships)\n--\n\n"
+             "Writes relationships that must not exist yet: all of them or none. Returns the token that makes them\n"
+             "visible. Each is a Relationship or its notation, \"document:readme#owner@user:ada\".\n\n"
+             "Raises AlreadyExists, and what write() raises. Blocks as write() does. Any thread.");
+
+static PyObject *engine_create(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    return write_each(self, cls, "create", LICET_CREATE, args, nargs, kwnames);
+}
+
+PyDoc_STRVAR(engine_touch_doc,
+             "touch($self, /, *relationships)\n--\n\n"
+             "Writes relationships whether they exist or not: all of them or none. Returns the token that makes them\n"
+             "visible. Each is a Relationship or its notation, \"document:readme#owner@user:ada\".\n\n"
+             "Raises what write() raises. Blocks as write() does. Any thread.");
+
+static PyObject *engine_touch(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    return write_each(self, cls, "touch", LICET_TOUCH, args, nargs, kwnames);
+}
+
+PyDoc_STRVAR(engine_delete_doc,
+             "delete($self, /, *relationships)\n--\n\n"
+             "Deletes relationships; those that do not exist are no error. Returns the token that makes it visible.\n"
+             "Each is a Relationship or its notation. For many at once see delete_relationships().\n\n"
+             "Raises what write() raises. Blocks as write() does. Any thread.");
+
+static PyObject *engine_delete(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    return write_each(self, cls, "delete", LICET_DELETE, args, nargs, kwnames);
+}
+
+static PyObject *deletion_to_py(module_state *state, const licet_delete_result *result)
+{
+    return record_to_py(state, RECORD_deletion,
+                        Py_BuildValue("(KNN)", (unsigned long long)result->deleted_count,
+                                      PyBool_FromLong(result->partial), token_to_py(&result->token)));
+}
+
+static PyObject *delete_request(PyObject *self, module_state *state, const licet_delete_request *request)
+{
+    licet_delete_result result = LICET_DELETE_RESULT_INIT;
+    licet_error        *error  = NULL;
+    licet_status        status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_delete_relationships(engine_handle(self), request, &result, &error);
+    Py_END_ALLOW_THREADS
+    return status == LICET_OK ? deletion_to_py(state, &result) : raise_error(state, status, error);
+}
+
+PyDoc_STRVAR(engine_delete_relationships_doc,
+             "delete_relationships($self, /, *, resource_type=None, resource_id=None, resource_id_prefix=None, "
+             "relation=None, subject_type=None, subject_id=None, subject_relation=None, limit=None, "
+             "allow_partial=False, preconditions=())\n--\n\n"
+             "Deletes what a filter selects, in one transaction. Returns a Deletion.\n\n"
+             "The filter is that of read_relationships(): one field at least. When more than `limit` relationships\n"
+             "match, nothing is deleted, unless allow_partial is true: then `limit` of them are.\n\n"
+             "Raises InvalidArgument, NotFound, PreconditionFailed, LimitExceeded, OutOfMemory, Closed, TypeError.\n"
+             "Blocks while another write is in progress, without the interpreter's lock. Any thread.");
+
+static PyObject *engine_delete_relationships(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                             PyObject *kwnames)
+{
+    static const signature sig = {
+        "delete_relationships", 0, 0, { FILTER_PARAMETERS, "limit", "allow_partial", "preconditions" }
+    };
+    module_state        *state                           = state_of(cls);
+    licet_delete_request request                         = LICET_DELETE_REQUEST_INIT;
+    licet_precondition  *preconditions                   = NULL;
+    PyObject            *arg[FILTER_PARAMETER_COUNT + 3] = { NULL };
+    PyObject            *kept                            = NULL;
+    PyObject            *deletion                        = NULL;
+    uint64_t             limit                           = 0;
+    int                  partial                         = 0;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !filter_from_arguments(state, arg, &request.filter) ||
+        !positive_from_py(state, arg[7], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit))
+        return NULL;
+    if (arg[8] != NULL && (partial = PyObject_IsTrue(arg[8])) < 0)
+        return NULL;
+    request.limit         = (uint32_t)limit;
+    request.allow_partial = partial == 1;
+    if (preconditions_from_py(state, arg[9], &preconditions, &request.precondition_count, &kept)) {
+        request.preconditions = preconditions;
+        deletion              = delete_request(self, state, &request);
+    }
+    PyMem_Free(preconditions);
+    Py_XDECREF(kept);
+    return deletion;
+}
+
+/* ---------------------------------------------------------------------------- reading */
+
+PyDoc_STRVAR(engine_read_relationships_doc,
+             "read_relationships($self, /, *, resource_type=None, resource_id=None, resource_id_prefix=None, "
+             "relation=None, subject_type=None, subject_id=None, subject_relation=None, limit=None, cursor=None, "
+             "consistency=None)\n--\n\n"
+             "An iterator over the relationships that a filter selects, all of one revision.\n\n"
+             "Every field that is given must match, and at least one must be given. resource_id_prefix is literal.\n"
+             "subject_id may be \"*\". subject_relation=\"\" selects subjects without a relation.\n"
+             "limit   at most so many, up to 1,000; all by default\n"
+             "cursor  the .cursor of an earlier iterator over the same filter and limit: goes on after it\n\n"
+             "Raises InvalidArgument, NotFound, InvalidToken, RevisionExpired, LimitExceeded, OutOfMemory, Closed,\n"
+             "TypeError. Does not block. Any thread; one iterator belongs to one thread at a time.");
+
+static PyObject *engine_read_relationships(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                           PyObject *kwnames)
+{
+    static const signature sig = {
+        "read_relationships", 0, 0, { FILTER_PARAMETERS, "limit", "cursor", "consistency" }
+    };
+    module_state      *state   = state_of(cls);
+    licet_read_request request = LICET_READ_REQUEST_INIT;
+    licet_stream      *stream  = NULL;
+    licet_error       *error   = NULL;
+    licet_status       status;
+    PyObject          *arg[FILTER_PARAMETER_COUNT + 3] = { NULL };
+    uint64_t           limit                           = 0;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !filter_from_arguments(state, arg, &request.filter) ||
+        !positive_from_py(state, arg[7], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit) ||
+        !optional_str_from_py(state, arg[8], "cursor", &request.cursor) ||
+        !consistency_from_py(state, arg[9], &request.consistency))
+        return NULL;
+    request.limit = (uint32_t)limit;
+    status        = licet_read_relationships(engine_handle(self), &request, &stream, &error);
+    return status == LICET_OK ? stream_to_py(state, self, stream) : raise_error(state, status, error);
+}
+
+/* --------------------------------------------------------------------------- checking */
+
+/* check() and allowed() up to the answer. False: an exception is set, and *result is a denial. */
+static bool answer(PyObject *self, module_state *state, const signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                   PyObject *kwnames, licet_result *result)
+{
+    licet_check_request request = LICET_CHECK_REQUEST_INIT;
+    licet_engine       *engine  = engine_handle(self);
+    licet_error        *error   = NULL;
+    licet_status        status;
+    PyObject           *arg[4] = { NULL };
+
+    if (!unpack(sig, args, nargs, kwnames, arg) ||
+        !str_from_py(state, arg[0], "resource", &request.resource) ||     /* views into the str objects, which */
+        !str_from_py(state, arg[1], "permission", &request.permission) || /* our caller keeps alive */
+        !str_from_py(state, arg[2], "subject", &request.subject) ||
+        !consistency_from_py(state, arg[3], &request.consistency))
+        return false;
+    if (licet_check_may_block(engine, &request)) {
+        Py_BEGIN_ALLOW_THREADS
+        status = licet_check(engine, &request, result, &error);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = licet_check(engine, &request, result, &error);
+    }
+    if (status == LICET_OK)
+        return true;
+    licet_result_clear(result);
+    raise_error(state, status, error);
+    return false;
+}
+
+PyDoc_STRVAR(engine_allowed_doc,
+             "allowed($self, /, resource, permission, subject, *, consistency=None)\n--\n\n"
+             "True if the subject has the permission on the resource, and only for a definite yes: a conditional\n"
+             "answer is False.\n\n"
+             "resource     \"document:readme\"\n"
+             "permission   \"view\": a permission or a relation\n"
+             "subject      \"user:ada\" or \"group:eng#member\"\n"
+             "consistency  MINIMIZE_LATENCY by default; FULL, at_least(token) or at_exactly(token)\n\n"
+             "A denial is not an error, and an error is never an answer: raises InvalidArgument, NotFound (an unknown\n"
+             "type or name; ids that occur nowhere are denied), LimitExceeded, DeadlineExceeded, InvalidToken,\n"
+             "RevisionExpired, Unavailable, OutOfMemory, Closed, TypeError.\n"
+             "Does not block on a memory store. Any thread.");
+
+static PyObject *engine_allowed(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
+{
+    static const signature sig    = { "allowed", 3, 3, { "resource", "permission", "subject", "consistency" } };
+    licet_result           result = LICET_RESULT_INIT;
+    bool                   allowed;
+
+    if (!answer(self, state_of(cls), &sig, args, nargs, kwnames, &result))
+        return NULL;
+    allowed = licet_result_allowed(&result);
+    licet_result_clear(&result);
+    return PyBool_FromLong(allowed);
+}
+
+PyDoc_STRVAR(engine_check_doc,
+             "check($self, /, resource, permission, subject, *, consistency=None)\n--\n\n"
+             "The same question as allowed(), answered by a Result: .allowed, .permissionship, .missing_context, and\n"
+             ".token of the revision at which it was answered. bool(result) is result.allowed.\n\n"
+             "Raises and blocks as allowed() does. Any thread.");
+
+static PyObject *engine_check(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    static const signature sig    = { "check", 3, 3, { "resource", "permission", "subject", "consistency" } };
+    module_state          *state  = state_of(cls);
+    licet_result           result = LICET_RESULT_INIT;
+
+    if (!answer(self, state, &sig, args, nargs, kwnames, &result))
+        return NULL;
+    return result_to_py(state, self, &result);
+}
+
+/* A bulk in the making: requests, their answers, and what their views point into. */
+typedef struct bulk {
+    size_t               count;
+    licet_check_request *requests;
+    licet_result        *results;
+    PyObject            *kept; /* a tuple of what holds the strings */
+    char                *text; /* or the text itself, made here */
+} bulk;
+
+static void bulk_clear(bulk *b)
+{
+    for (size_t i = 0; b->results != NULL && i < b->count; i++)
+        licet_result_clear(&b->results[i]);
+    PyMem_Free(b->requests);
+    PyMem_Free(b->results);
+    PyMem_Free(b->text);
+    Py_XDECREF(b->kept);
+}
+
+/* Room for `count` questions; the rest of *b is as it was. */
+static bool bulk_reserve(bulk *b, size_t count)
+{
+    b->requests = PyMem_Calloc(count + 1, sizeof *b->requests);
+    b->results  = PyMem_Calloc(count + 1, sizeof *b->results);
+    if (b->requests == NULL || b->results == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        b->requests[i] = (licet_check_request)LICET_CHECK_REQUEST_INIT;
+        b->results[i]  = (licet_result)LICET_RESULT_INIT;
+    }
+    b->count = count;
+    return true;
+}
+
+static bool bulk_run(PyObject *self, module_state *state, bulk *b, licet_consistency consistency)
+{
+    licet_engine *engine = engine_handle(self);
+    licet_error  *error  = NULL;
+    licet_status  status;
+
+    if (b->count >= BULK_UNLOCK_COUNT || licet_check_may_block(engine, b->count == 0 ? NULL : b->requests)) {
+        Py_BEGIN_ALLOW_THREADS
+        status = licet_check_bulk(engine, b->requests, b->count, consistency, b->results, &error);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = licet_check_bulk(engine, b->requests, b->count, consistency, b->results, &error);
+    }
+    if (status == LICET_OK)
+        return true;
+    raise_error(state, status, error);
+    return false;
+}
+
+/* One (resource, permission, subject). Gives back a tuple that holds the strings, a new reference: the list in which
+ * somebody may have put them can change while the core is at work. */
+static PyObject *bulk_item(module_state *state, PyObject *value, size_t index, licet_check_request *request)
+{
+    PyObject *item = PyTuple_Check(value) || PyList_Check(value) ? PySequence_Tuple(value) : NULL;
+
+    if (item == NULL && PyErr_Occurred())
+        return NULL;
+    if (item == NULL || PyTuple_GET_SIZE(item) != 3) {
+        PyErr_Format(PyExc_TypeError, "item %zu must be a tuple of resource, permission and subject", index);
+        Py_XDECREF(item);
+        return NULL;
+    }
+    if (str_from_py(state, PyTuple_GET_ITEM(item, 0), "resource", &request->resource) &&
+        str_from_py(state, PyTuple_GET_ITEM(item, 1), "permission", &request->permission) &&
+        str_from_py(state, PyTuple_GET_ITEM(item, 2), "subject", &request->subject))
+        return item;
+    Py_DECREF(item);
+    return NULL;
+}
+
+static bool bulk_from_items(module_state *state, PyObject *value, bulk *b)
+{
+    PyObject *items = PySequence_Tuple(value);
+    size_t    count;
+
+    if (items == NULL)
+        return false;
+    count   = (size_t)PyTuple_GET_SIZE(items);
+    b->kept = bulk_reserve(b, count) ? PyTuple_New((Py_ssize_t)count) : NULL;
+    for (size_t i = 0; b->kept != NULL && i < count; i++) {
+        PyObject *item = bulk_item(state, PyTuple_GET_ITEM(items, (Py_ssize_t)i), i, &b->requests[i]);
+
+        if (item == NULL)
+            Py_CLEAR(b->kept);
+        else
+            PyTuple_SET_ITEM(b->kept, (Py_ssize_t)i, item);
+    }
+    Py_DECREF(items);
+    return b->kept != NULL;
+}
+
+static PyObject *bulk_results(PyObject *self, module_state *state, bulk *b)
+{
+    PyObject *list = PyList_New((Py_ssize_t)b->count);
+
+    for (size_t i = 0; list != NULL && i < b->count; i++) {
+        PyObject *result = result_to_py(state, self, &b->results[i]);
+
+        if (result == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, result);
+    }
+    return list;
+}
+
+PyDoc_STRVAR(
+    engine_check_bulk_doc,
+    "check_bulk($self, /, items, *, consistency=None)\n--\n\n"
+    "Answers many questions at one revision: a list of Result in the order of the items.\n\n"
+    "items  an iterable of (resource, permission, subject), at most 10,000\n\n"
+    "An item that can not be answered (an unknown name, a depth exceeded) has .error, and is not allowed; the\n"
+    "others are answered. Raises, for the request as a whole, InvalidArgument (an item of a bad shape),\n"
+    "LimitExceeded, InvalidToken, RevisionExpired, OutOfMemory, Closed, TypeError.\n"
+    "Blocks as check(); large ones run without the interpreter's lock. Any thread.");
+
+static PyObject *engine_check_bulk(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                   PyObject *kwnames)
+{
+    static const signature sig   = { "check_bulk", 1, 1, { "items", "consistency" } };
+    module_state          *state = state_of(cls);
+    licet_consistency      consistency;
+    bulk                   b       = { 0 };
+    PyObject              *arg[2]  = { NULL };
+    PyObject              *results = NULL;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !consistency_from_py(state, arg[1], &consistency))
+        return NULL;
+    if (bulk_from_items(state, arg[0], &b) && bulk_run(self, state, &b, consistency))
+        results = bulk_results(self, state, &b);
+    bulk_clear(&b);
+    return results;
+}
+
+/* Bytes of all "type:id" texts together, or 0 with an exception set. */
+static size_t objects_size(module_state *state, licet_str type, PyObject *ids)
+{
+    size_t total = 1;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ids); i++) {
+        licet_str id;
+
+        if (!str_from_py(state, PyTuple_GET_ITEM(ids, i), "id", &id))
+            return 0;
+        if (__builtin_add_overflow(total, type.size + 1, &total) || __builtin_add_overflow(total, id.size, &total)) {
+            PyErr_NoMemory();
+            return 0;
+        }
+    }
+    return total;
+}
+
+/* Writes "type:id" at `to` and returns where the next one goes. */
+static char *object_text(char *to, licet_str type, PyObject *id, licet_str *object)
+{
+    Py_ssize_t  size;
+    const char *data = PyUnicode_AsUTF8AndSize(id, &size); /* objects_size() has seen it succeed; it is kept */
+
+    object->data = to;
+    object->size = type.size + 1 + (size_t)size;
+    if (type.size > 0)
+        memcpy(to, type.data, type.size);
+    to[type.size] = ':';
+    if (size > 0)
+        memcpy(to + type.size + 1, data, (size_t)size);
+    return to + object->size;
+}
+
+static bool bulk_from_ids(module_state *state, licet_str type, PyObject *ids, licet_str permission, licet_str subject,
+                          bulk *b)
+{
+    size_t total = objects_size(state, type, ids);
+    char  *at;
+
+    if (total == 0 || !bulk_reserve(b, (size_t)PyTuple_GET_SIZE(ids)))
+        return false;
+    at = b->text = PyMem_Malloc(total);
+    if (at == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        at = object_text(at, type, PyTuple_GET_ITEM(ids, (Py_ssize_t)i), &b->requests[i].resource);
+        b->requests[i].permission = permission;
+        b->requests[i].subject    = subject;
+    }
+    return true;
+}
+
+/* The ids whose answer is a definite yes. One that could not be answered fails the whole: leaving it out would make
+ * "unknown" look like "no". */
+static PyObject *ids_allowed(module_state *state, PyObject *ids, bulk *b)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < b->count; i++) {
+        licet_result *result = &b->results[i];
+        licet_error  *error  = result->error;
+
+        if (result->status != LICET_OK) {
+            result->error = NULL;
+            raise_error(state, result->status, error);
+            Py_CLEAR(list);
+        } else if (licet_result_allowed(result) && PyList_Append(list, PyTuple_GET_ITEM(ids, (Py_ssize_t)i)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+PyDoc_STRVAR(engine_filter_doc,
+             "filter($self, /, resource_type, ids, permission, subject, *, consistency=None)\n--\n\n"
+             "Those of `ids` on which the subject has the permission, in their order: a list of str.\n\n"
+             "resource_type  \"document\"\n"
+             "ids            an iterable of str, at most 10,000\n\n"
+             "Only a definite yes counts. All are asked at one revision; if one can not be answered, its error is\n"
+             "raised. Raises and blocks as check_bulk(), and raises NotFound for unknown names. Any thread.");
+
+static PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    static const signature sig = { "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "consistency" } };
+    module_state          *state = state_of(cls);
+    licet_consistency      consistency;
+    licet_str              type;
+    licet_str              permission;
+    licet_str              subject;
+    bulk                   b       = { 0 };
+    PyObject              *arg[5]  = { NULL };
+    PyObject              *allowed = NULL;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource_type", &type) ||
+        !str_from_py(state, arg[2], "permission", &permission) || !str_from_py(state, arg[3], "subject", &subject) ||
+        !consistency_from_py(state, arg[4], &consistency))
+        return NULL;
+    if (PyUnicode_Check(arg[1]))
+        return PyErr_Format(PyExc_TypeError, "ids must be an iterable of str, not a str");
+    b.kept = PySequence_Tuple(arg[1]);
+    if (b.kept != NULL && bulk_from_ids(state, type, b.kept, permission, subject, &b) &&
+        bulk_run(self, state, &b, consistency))
+        allowed = ids_allowed(state, b.kept, &b);
+    bulk_clear(&b);
+    return allowed;
+}
+
+/* ------------------------------------------------------------------------- statistics */
+
+static PyObject *stats_to_py(module_state *state, const licet_stats *stats)
+{
+    return record_to_py(state, RECORD_stats,
+                        Py_BuildValue("(KKKKKKKKKK)", (unsigned long long)stats->relationships,
+                                      (unsigned long long)stats->objects, (unsigned long long)stats->memory_bytes,
+                                      (unsigned long long)stats->memory_limit_bytes,
+                                      (unsigned long long)stats->graph_bytes, (unsigned long long)stats->id_bytes,
+                                      (unsigned long long)stats->delta_changes, (unsigned long long)stats->merges,
+                                      (unsigned long long)stats->revision, (unsigned long long)stats->oldest_revision));
+}
+
+PyDoc_STRVAR(engine_stats_doc, "stats($self, /)\n--\n\n"
+                               "Counts and sizes now: a Stats. Raises Closed. Does not block. Any thread.");
+
+static PyObject *engine_stats(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    static const signature sig   = { "stats", 0, 0, { NULL } };
+    licet_stats            stats = LICET_STATS_INIT;
+    licet_error           *error = NULL;
+    licet_status           status;
+
+    if (!unpack(&sig, args, nargs, kwnames, NULL))
+        return NULL;
+    status = licet_engine_stats(engine_handle(self), &stats, &error);
+    return status == LICET_OK ? stats_to_py(state_of(cls), &stats) : raise_error(state_of(cls), status, error);
+}
+
+static bool engine_is_closed(PyObject *self, licet_stats *stats)
+{
+    return licet_engine_stats(engine_handle(self), stats, NULL) != LICET_OK;
+}
+
+static PyObject *engine_get_closed(PyObject *self, void *Py_UNUSED(closure))
+{
+    licet_stats stats = LICET_STATS_INIT;
+
+    return PyBool_FromLong(engine_is_closed(self, &stats));
+}
+
+/* Never the URI: it may hold a password. */
+static PyObject *engine_repr(PyObject *self)
+{
+    licet_stats stats = LICET_STATS_INIT;
+
+    if (engine_is_closed(self, &stats))
+        return PyUnicode_FromString("<licet.Engine, closed>");
+    return PyUnicode_FromFormat("<licet.Engine with %llu relationship%s>", (unsigned long long)stats.relationships,
+                                stats.relationships == 1 ? "" : "s");
+}
+
+/* ------------------------------------------------------------------------------- type */
+
+static PyMethodDef engine_methods[] = {
+    { "allowed", AS_METHOD(engine_allowed), METHOD_FLAGS, engine_allowed_doc },
+    { "check", AS_METHOD(engine_check), METHOD_FLAGS, engine_check_doc },
+    { "check_bulk", AS_METHOD(engine_check_bulk), METHOD_FLAGS, engine_check_bulk_doc },
+    { "filter", AS_METHOD(engine_filter), METHOD_FLAGS, engine_filter_doc },
+    { "write_schema", AS_METHOD(engine_write_schema), METHOD_FLAGS, engine_write_schema_doc },
+    { "read_schema", AS_METHOD(engine_read_schema), METHOD_FLAGS, engine_read_schema_doc },
+    { "write", AS_METHOD(engine_write), METHOD_FLAGS, engine_write_doc },
+    { "create", AS_METHOD(engine_create), METHOD_FLAGS, engine_create_doc },
+    { "touch", AS_METHOD(engine_touch), METHOD_FLAGS, engine_touch_doc },
+    { "delete", AS_METHOD(engine_delete), METHOD_FLAGS, engine_delete_doc },
+    { "delete_relationships", AS_METHOD(engine_delete_relationships), METHOD_FLAGS, engine_delete_relationships_doc },
+    { "read_relationships", AS_METHOD(engine_read_relationships), METHOD_FLAGS, engine_read_relationships_doc },
+    { "stats", AS_METHOD(engine_stats), METHOD_FLAGS, engine_stats_doc },
+    { "close", engine_close, METH_NOARGS, engine_close_doc },
+    { "__enter__", engine_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe engine itself." },
+    { "__exit__", AS_METHOD(engine_exit), METH_FASTCALL, "__exit__($self, /, *exc_info)\n--\n\nCloses the engine." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef engine_getset[] = {
+    { "closed", engine_get_closed, NULL, "Whether close() was called.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyMemberDef engine_members[] = {
+    { "__weaklistoffset__", T_PYSSIZET, offsetof(engine_object, weak_references), READONLY, NULL },
+    { NULL, 0, 0, 0, NULL },
+};
+
+PyDoc_STRVAR(engine_doc, "Schema and relationships, and the answers about them. Any number of threads may use one.\n\n"
+                         "Made by licet.open(). As a context manager it closes itself.");
+
+static PyType_Slot engine_slots[] = {
+    { Py_tp_doc, (void *)engine_doc },         { Py_tp_traverse, (void *)engine_traverse },
+    { Py_tp_dealloc, (void *)engine_dealloc }, { Py_tp_repr, (void *)engine_repr },
+    { Py_tp_methods, engine_methods },         { Py_tp_getset, engine_getset },
+    { Py_tp_members, engine_members },         { 0, NULL },
+};
+
+PyType_Spec engine_spec = {
+    .name      = "licet.Engine",
+    .basicsize = sizeof(engine_object),
+    .flags     = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots     = engine_slots,
+};

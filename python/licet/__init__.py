@@ -1,0 +1,104 @@
+"""licet: permission checks inside your own process.
+
+    import licet
+
+    with licet.open() as engine:
+        engine.write_schema('''
+            definition user {}
+            definition document {
+              relation owner: user
+              permission view = owner
+            }
+        ''')
+        engine.touch("document:readme#owner@user:ada")
+        engine.allowed("document:readme", "view", "user:ada")  # True
+
+Objects are written `type:id`, subjects `type:id` or `type:id#relation`, relationships
+`type:id#relation@type:id`. Text is str: anything else is a TypeError. Everything that licet itself refuses is a
+licet.Error. Only a definite yes counts as allowed.
+"""
+
+from __future__ import annotations
+
+from ._licet import (
+    AlreadyExists,
+    Closed,
+    DeadlineExceeded,
+    Engine,
+    Error,
+    InvalidArgument,
+    InvalidToken,
+    LimitExceeded,
+    Misuse,
+    NotFound,
+    OutOfMemory,
+    PreconditionFailed,
+    RelationshipStream,
+    Result,
+    RevisionExpired,
+    Schema,
+    SchemaError,
+    Unavailable,
+    Unsupported,
+    __version__,
+    open,
+)
+from .consistency import FULL, MINIMIZE_LATENCY, Consistency, at_exactly, at_least
+from .records import Deletion, Lint, Permissionship, Stats
+from .relationship import (
+    Filter,
+    Precondition,
+    Relationship,
+    Update,
+    create,
+    delete,
+    must_match,
+    must_not_match,
+    touch,
+)
+from .validation import Finding, Report, validate
+
+__all__ = [
+    "FULL",
+    "MINIMIZE_LATENCY",
+    "AlreadyExists",
+    "Closed",
+    "Consistency",
+    "DeadlineExceeded",
+    "Deletion",
+    "Engine",
+    "Error",
+    "Filter",
+    "Finding",
+    "InvalidArgument",
+    "InvalidToken",
+    "LimitExceeded",
+    "Lint",
+    "Misuse",
+    "NotFound",
+    "OutOfMemory",
+    "Permissionship",
+    "Precondition",
+    "PreconditionFailed",
+    "Relationship",
+    "RelationshipStream",
+    "Report",
+    "Result",
+    "RevisionExpired",
+    "Schema",
+    "SchemaError",
+    "Stats",
+    "Unavailable",
+    "Unsupported",
+    "Update",
+    "__version__",
+    "at_exactly",
+    "at_least",
+    "create",
+    "delete",
+    "must_match",
+    "must_not_match",
+    "open",
+    "touch",
+    "validate",
+]

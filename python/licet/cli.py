@@ -1,0 +1,673 @@
+"""The command `licet`: the engine for people and scripts.
+
+Answers go to standard output, what is wrong goes to standard error as `file:line:column: error: message` with the
+line concerned underneath, so that editors can jump there. Exit status: 0 yes or all well, 1 no or something does not
+hold, 2 the input is unusable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NoReturn
+
+from . import _licet, demo, validation
+from .relationship import Relationship
+
+OK, NO, UNUSABLE = 0, 1, 2
+
+# The most checks that one bulk call takes.
+_BULK_LIMIT = 10_000
+
+_FILTER_FIELDS = (
+    "resource_type",
+    "resource_id",
+    "resource_id_prefix",
+    "relation",
+    "subject_type",
+    "subject_id",
+    "subject_relation",
+)
+
+
+# ----------------------------------------------------------------- saying what is wrong
+
+
+def printable(text: str) -> str:
+    """Text from outside with everything escaped that could move the cursor or hide."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def complain(text: str) -> None:
+    """One line, or several, on standard error, after what standard output already holds."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr)
+
+
+def diagnose(path: str, line: int | None, column: int | None, level: str, message: str, text: str = "") -> None:
+    """`path:line:column: level: message`, and the line of `text` that it is about."""
+    place = ":".join([printable(path), *(str(number) for number in (line, column) if number)])
+    complain("\n".join([f"{place}: {level}: {printable(message)}", *excerpt(text, line, column)]))
+
+
+def excerpt(text: str, line: int | None, column: int | None, width: int = 100) -> Iterator[str]:
+    """The line of `text` and a mark under what is at `column`. Nothing if there is no such place."""
+    lines = text.split("\n")
+    if not line or not column or line > len(lines):
+        return
+    source = lines[line - 1].rstrip("\r")
+    start = column - 1
+    if start > len(source):
+        return
+    word = re.compile(r"[\w/]+|.").match(source, start)
+    end = word.end() if word else start + 1
+    first = max(0, min(start - width // 2, len(source) - width))
+    shown = source[first : first + width]
+    margin = f"{line:>5} | "
+    yield margin + _aligned(shown)
+    under = len(_aligned(source[first:start], pad=True))
+    length = max(1, len(_aligned(source[start : min(end, first + width)], pad=True)))
+    yield " " * (len(margin) - 2) + "| " + " " * under + "^" * length
+
+
+def _aligned(text: str, pad: bool = False) -> str:
+    """The text as it is shown, or as many spaces as it takes on the screen."""
+    pieces = []
+    for c in text:
+        piece = "    " if c == "\t" else printable(c)
+        pieces.append(" " * sum(map(_columns, piece)) if pad else piece)
+    return "".join(pieces)
+
+
+def _columns(c: str) -> int:
+    """How many columns of a terminal a character takes."""
+    if unicodedata.combining(c):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+def error_values(error: _licet.Error) -> dict[str, Any]:
+    """An error for --json."""
+    return {
+        "code": error.code,
+        "kind": error.kind,
+        "message": error.message,
+        "line": error.line,
+        "column": error.column,
+        "reason": error.reason,
+    }
+
+
+def _unreadable_values(error: OSError) -> dict[str, Any]:
+    message = error.strerror or "can not be read"
+    return {"code": "unreadable", "kind": "config", "message": message, "line": None, "column": None, "reason": None}
+
+
+def _problem(error: Exception) -> dict[str, Any]:
+    """Any error that a file can lead to, as values."""
+    return error_values(error) if isinstance(error, _licet.Error) else _unreadable_values(error)  # type: ignore[arg-type]
+
+
+def _diagnose_problem(path: str, problem: dict[str, Any], text: str = "") -> None:
+    diagnose(path, problem["line"], problem["column"], "error", problem["message"], text)
+
+
+def write_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _source(path: str) -> str:
+    """A file's text for an excerpt: as much as can be had, and never an error."""
+    try:
+        return validation.read(path).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+# --------------------------------------------------------------------------- validate
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    files = []
+    for path in arguments.files:
+        outcome = _validate_file(path)
+        files.append(outcome)
+        if not arguments.json:
+            _print_validation(outcome)
+    totals = _totals(files)
+    if arguments.json:
+        write_json({"files": files, "totals": totals})
+    else:
+        _print_totals(totals)
+    return UNUSABLE if totals["unusable"] else NO if totals["failed"] else OK
+
+
+def _validate_file(path: str) -> dict[str, Any]:
+    """What a file came to, as --json shows it."""
+    values: dict[str, Any] = {"path": path, "outcome": "unusable", "relationships": 0, "assertions": 0}
+    values.update({"expected_relations": 0, "findings": [], "error": None})
+    try:
+        report = validation.validate(path)
+    except (_licet.Error, OSError) as error:
+        values["error"] = _problem(error)
+        return values
+    values["outcome"] = "ok" if report.ok else "failed"
+    for name in ("relationships", "assertions", "expected_relations"):
+        values[name] = getattr(report, name)
+    values["findings"] = [finding._asdict() for finding in report.findings]
+    return values
+
+
+def _print_validation(values: dict[str, Any]) -> None:
+    path = values["path"]
+    if values["outcome"] == "unusable":
+        print(f"unusable  {printable(path)}")
+        _diagnose_problem(path, values["error"], _source(path))
+        return
+    counts = ", ".join(
+        [
+            counted(values["relationships"], "relationship"),
+            counted(values["assertions"], "assertion"),
+            counted(values["expected_relations"], "expected relation"),
+        ]
+    )
+    print(f"{values['outcome']:<8}  {printable(path)}: {counts}")
+    text = _source(path) if values["findings"] else ""
+    for finding in values["findings"]:
+        level = "warning" if finding["is_warning"] else "error"
+        diagnose(path, finding["line"], finding["column"], level, finding["message"], text)
+
+
+def _totals(files: list[dict[str, Any]]) -> dict[str, int]:
+    totals = {"files": len(files)}
+    for outcome in ("ok", "failed", "unusable"):
+        totals[outcome] = sum(1 for values in files if values["outcome"] == outcome)
+    for name in ("relationships", "assertions", "expected_relations"):
+        totals[name] = sum(values[name] for values in files)
+    findings = [finding for values in files for finding in values["findings"]]
+    totals["failures"] = sum(1 for finding in findings if not finding["is_warning"])
+    totals["warnings"] = len(findings) - totals["failures"]
+    return totals
+
+
+def _print_totals(totals: dict[str, int]) -> None:
+    print(
+        f"{counted(totals['files'], 'file')}: {totals['ok']:,} ok, {totals['failed']:,} failed, "
+        f"{totals['unusable']:,} unusable; {counted(totals['assertions'], 'assertion')}, "
+        f"{counted(totals['expected_relations'], 'expected relation')}, {counted(totals['failures'], 'failure')}, "
+        f"{counted(totals['warnings'], 'warning')}"
+    )
+
+
+# ----------------------------------------------------------------------------- schema
+
+
+def _read_schema(path: str) -> str:
+    """Schema text from a file, or from standard input for "-"."""
+    if path == "-":
+        return validation.decode(sys.stdin.buffer.read())
+    return validation.decode(validation.read(path))
+
+
+def _name(path: str) -> str:
+    return "<stdin>" if path == "-" else path
+
+
+def _parse_schema(path: str, text: str) -> _licet.Schema:
+    return _licet.Schema.parse(text, folder=None if path == "-" else validation.folder_of(path))
+
+
+def schema_check(arguments: argparse.Namespace) -> int:
+    return _over_schemas(arguments, _checked)
+
+
+def schema_lint(arguments: argparse.Namespace) -> int:
+    return _over_schemas(arguments, _linted)
+
+
+def _over_schemas(arguments: argparse.Namespace, look: Any) -> int:
+    """Parses every file and looks at those that are schemas. The status is that of the worst."""
+    files = []
+    worst = OK
+    for path in arguments.files:
+        values: dict[str, Any] = {
+            "path": _name(path),
+            "outcome": "unusable",
+            "definitions": 0,
+            "lints": [],
+            "error": None,
+        }
+        text = ""
+        try:
+            text = _read_schema(path)
+            schema = _parse_schema(path, text)
+            values["definitions"] = len(schema.definitions)
+            status = look(values, schema)
+        except (_licet.Error, OSError) as error:
+            values["error"] = _problem(error)
+            status = UNUSABLE
+        worst = max(worst, status)
+        files.append(values)
+        if not arguments.json:
+            _print_schema(values, text)
+    if arguments.json:
+        write_json({"files": files})
+    return worst
+
+
+def _checked(values: dict[str, Any], _schema: _licet.Schema) -> int:
+    values["outcome"] = "ok"
+    return OK
+
+
+def _linted(values: dict[str, Any], schema: _licet.Schema) -> int:
+    values["lints"] = [lint._asdict() for lint in schema.lint()]
+    values["outcome"] = "lints" if values["lints"] else "ok"
+    return NO if values["lints"] else OK
+
+
+def _print_schema(values: dict[str, Any], text: str) -> None:
+    path = values["path"]
+    if values["error"] is not None:
+        print(f"unusable  {printable(path)}")
+        _diagnose_problem(path, values["error"], text)
+        return
+    print(f"{values['outcome']:<8}  {printable(path)}: {counted(values['definitions'], 'definition')}")
+    for lint in values["lints"]:
+        diagnose(path, lint["line"], lint["column"], "warning", lint["message"], text)
+
+
+def schema_fmt(arguments: argparse.Namespace) -> int:
+    worst = OK
+    for path in arguments.files:
+        text = ""
+        try:
+            text = _read_schema(path)
+            status = _format_one(arguments, path, text)
+        except (_licet.Error, OSError) as error:
+            _diagnose_problem(_name(path), _problem(error), text)
+            status = UNUSABLE
+        worst = max(worst, status)
+    return worst
+
+
+def _format_one(arguments: argparse.Namespace, path: str, text: str) -> int:
+    canonical = _parse_schema(path, text).format() + "\n"
+    if arguments.check:
+        if text == canonical:
+            return OK
+        print(f"{printable(_name(path))}: would be changed")
+        return NO
+    if not arguments.write or path == "-":
+        sys.stdout.write(canonical)
+        return OK
+    if text == canonical:
+        return OK
+    lost = _lost_by_formatting(text, canonical)
+    if lost and not arguments.force:
+        complain(f"{printable(path)}: not changed: the canonical text has no {lost}; --force writes it all the same")
+        return NO
+    _replace(path, canonical)
+    print(f"{printable(path)}: changed")
+    return OK
+
+
+# A comment, or a string in which "//" is no comment.
+_COMMENT_OR_STRING = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+
+
+def _lost_by_formatting(text: str, canonical: str) -> str:
+    """What somebody wrote that the canonical text can not hold, in words, or "". Writing a file must not lose it."""
+    without, comments = _split_comments(text)
+    lost = []
+    if re.search(r"\bpartial\s+[\w/]+\s*{", without):
+        lost.append("partials")
+    if re.search(r"\bimport\s+[\"']", without):
+        lost.append("imports")
+    if comments > _split_comments(canonical)[1]:
+        lost.append("comments inside a line or at the end of a block")
+    return " and no ".join(lost)
+
+
+def _split_comments(text: str) -> tuple[str, int]:
+    comments = 0
+
+    def blank(match: re.Match[str]) -> str:
+        nonlocal comments
+        if match[0].startswith("/"):
+            comments += 1
+            return " "
+        return match[0]
+
+    return _COMMENT_OR_STRING.sub(blank, text), comments
+
+
+def _replace(path: str, text: str) -> None:
+    """Puts a new file in the place of the old one, whole or not at all, with the old one's mode."""
+    path = os.path.realpath(path)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".licet-")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+# ----------------------------------------------------------- an engine from the options
+
+
+class _Stop(Exception):
+    """Something was said already; end with this status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def _open(arguments: argparse.Namespace) -> _licet.Engine:
+    if arguments.file is None:
+        return _licet.open(arguments.db)
+    try:
+        return validation.load(arguments.file)
+    except (_licet.Error, OSError) as error:
+        _diagnose_problem(arguments.file, _problem(error), _source(arguments.file))
+        raise _Stop(UNUSABLE) from None
+
+
+def _result_values(result: _licet.Result) -> dict[str, Any]:
+    return {
+        "allowed": result.allowed,
+        "permissionship": result.permissionship.name,
+        "missing_context": list(result.missing_context),
+        "token": result.token,
+        "error": None if result.error is None else error_values(result.error),
+    }
+
+
+def _word(result: _licet.Result) -> str:
+    if result.error is not None:
+        return "error"
+    return ("denied", "allowed", "conditional")[result.permissionship]
+
+
+# ------------------------------------------------------------------------ check, bulk
+
+
+def check(arguments: argparse.Namespace) -> int:
+    question = {name: getattr(arguments, name) for name in ("resource", "permission", "subject")}
+    with _open(arguments) as engine:
+        result = engine.check(**question)
+    if arguments.json:
+        write_json({**question, **_result_values(result)})
+    else:
+        print(_word(result))
+    return OK if result.allowed else NO
+
+
+def bulk(arguments: argparse.Namespace) -> int:
+    questions = list(_relationships(arguments.questions, question=True))
+    with _open(arguments) as engine:
+        results = list(_check_all(engine, questions))
+    failed = False
+    for question, result in zip(questions, results):
+        if not arguments.json:
+            print(f"{_word(result):<11}  {question}")
+        if result.error is not None:
+            failed = True
+            if not arguments.json:
+                complain(f"licet: {question}: {printable(result.error.message)}")
+    if arguments.json:
+        write_json({"results": [{**_asked(q), **_result_values(r)} for q, r in zip(questions, results)]})
+    return UNUSABLE if failed else OK
+
+
+def _asked(question: Relationship) -> dict[str, str]:
+    return {"resource": question.resource, "permission": question.relation, "subject": question.subject}
+
+
+def _check_all(engine: _licet.Engine, questions: list[Relationship]) -> Iterator[_licet.Result]:
+    for first in range(0, len(questions), _BULK_LIMIT):
+        part = questions[first : first + _BULK_LIMIT]
+        yield from engine.check_bulk((q.resource, q.relation, q.subject) for q in part)
+
+
+# ---------------------------------------------------------------------- relationships
+
+
+def _relationships(given: Sequence[str], question: bool = False) -> Iterator[Relationship]:
+    """Relationships from the command line, or from standard input: one a line, `//` comments and empty lines aside."""
+    if given:
+        lines: Iterable[tuple[int, str]] = ((0, text) for text in given)
+    else:
+        lines = enumerate(sys.stdin, start=1)
+    for number, line in lines:
+        text = line.strip()
+        if text and not text.startswith("//"):
+            yield _relationship(number, line, text, question)
+
+
+def _relationship(number: int, line: str, text: str, question: bool) -> Relationship:
+    try:
+        relationship = Relationship.parse(text)
+        if question and (relationship.caveat_name or relationship.expiration):
+            raise _licet.InvalidArgument("a question has neither caveat nor expiration")
+        return relationship
+    except _licet.Error as error:
+        message = error.message or str(error)
+        if number == 0:
+            complain(f"licet: {printable(text)}: {printable(message)}")
+        else:
+            indent = len(line) - len(line.lstrip())
+            column = indent + (error.column or 1)
+            diagnose("<stdin>", number, column, "error", message, "\n" * (number - 1) + line)
+        raise _Stop(UNUSABLE) from None
+
+
+def _filter(arguments: argparse.Namespace) -> dict[str, Any]:
+    given = {name: getattr(arguments, name) for name in _FILTER_FIELDS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def relationships_read(arguments: argparse.Namespace) -> int:
+    with _open(arguments) as engine:
+        stream = engine.read_relationships(limit=arguments.limit, **_filter(arguments))
+        if arguments.json:
+            found = [{**r._asdict(), "text": str(r)} for r in stream]
+            write_json({"relationships": found, "token": stream.token})
+        else:
+            for relationship in stream:
+                print(relationship)
+    return OK
+
+
+def relationships_write(arguments: argparse.Namespace) -> int:
+    relationships = list(_relationships(arguments.relationships))
+    with _open(arguments) as engine:
+        change = engine.create if arguments.create else engine.touch
+        token = change(*relationships) if relationships else engine.write([])
+    _print_change(arguments, "written", len(relationships), token)
+    return OK
+
+
+def relationships_delete(arguments: argparse.Namespace) -> int:
+    chosen = _filter(arguments)
+    if chosen and arguments.relationships:
+        complain("licet: give relationships or a filter, not both")
+        return UNUSABLE
+    relationships = [] if chosen else list(_relationships(arguments.relationships))
+    with _open(arguments) as engine:
+        if chosen:
+            count, _, token = engine.delete_relationships(**chosen)
+        else:
+            before = engine.stats().relationships
+            token = engine.delete(*relationships) if relationships else engine.write([])
+            count = before - engine.stats().relationships
+    _print_change(arguments, "deleted", count, token)
+    return OK
+
+
+def _print_change(arguments: argparse.Namespace, done: str, count: int, token: str) -> None:
+    if arguments.json:
+        write_json({done: count, "token": token})
+    else:
+        print(f"{counted(count, 'relationship')} {done}")
+
+
+# ------------------------------------------------------------------------------- demo
+
+
+def show_demo(_arguments: argparse.Namespace) -> int:
+    demo.run()
+    return OK
+
+
+# ---------------------------------------------------------------------------- the parser
+
+
+# A URI after its scheme, and a keyword of a connection string: where passwords stand.
+_SECRET = re.compile(r"(?<=://)\S+|(?<=password=)\S+|(?<=password =)\s*\S+", re.IGNORECASE)
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that repeats no secret when it complains about what it was given."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(_SECRET.sub("...", message)))
+
+
+_DESCRIPTION = "Permission checks inside your own process: SpiceDB schemas, relationships, answers."
+
+_STATUS = "exit status: 0 yes or all well, 1 no or something does not hold, 2 the input is unusable"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="licet", description=_DESCRIPTION, epilog=_STATUS)
+    parser.add_argument("--version", action="version", version=f"licet {_licet.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    command = _command(commands, "validate", validate, "run validation files, or check schemas (.zed)")
+    command.add_argument("files", nargs="+", metavar="FILE", help="a validation file or a schema")
+
+    _schema_commands(commands)
+
+    command = _command(commands, "check", check, "answer one question: prints allowed, denied or conditional")
+    _store(command)
+    command.add_argument("resource", help='such as "document:readme"')
+    command.add_argument("permission", help='such as "view": a permission or a relation')
+    command.add_argument("subject", help='such as "user:ada" or "group:eng#member"')
+
+    command = _command(commands, "bulk", bulk, "answer many questions at once")
+    _store(command)
+    command.add_argument(
+        "questions", nargs="*", metavar="QUESTION", help='"document:readme#view@user:ada"; from standard input if none'
+    )
+
+    _relationship_commands(commands)
+    _command(commands, "demo", show_demo, "show what licet does, in a minute", with_json=False)
+    return parser
+
+
+def _command(commands: Any, name: str, run: Any, text: str, with_json: bool = True) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=_STATUS)
+    command.set_defaults(run=run)
+    if with_json:
+        command.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    return command
+
+
+def _group(commands: Any, name: str, text: str) -> Any:
+    group = commands.add_parser(name, help=text, description=text, epilog=_STATUS)
+    return group.add_subparsers(metavar="COMMAND", required=True)
+
+
+def _schema_commands(commands: Any) -> None:
+    schema = _group(commands, "schema", "format, check and lint schema files")
+
+    command = _command(schema, "fmt", schema_fmt, "print the canonical text", with_json=False)
+    _schema_files(command)
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--write", action="store_true", help="change the files instead")
+    how.add_argument("--check", action="store_true", help="only say which files would be changed; status 1 if any")
+    command.add_argument("--force", action="store_true", help="with --write: also where comments or partials are lost")
+
+    _schema_files(_command(schema, "check", schema_check, "parse and check schemas"))
+    _schema_files(_command(schema, "lint", schema_lint, "warn of what is allowed and rarely meant; status 1 if any"))
+
+
+def _schema_files(command: argparse.ArgumentParser) -> None:
+    command.add_argument("files", nargs="+", metavar="FILE", help='a schema; "-" is standard input')
+
+
+def _relationship_commands(commands: Any) -> None:
+    relationships = _group(commands, "relationships", "read, write and delete relationships")
+
+    command = _command(relationships, "read", relationships_read, "print the relationships that a filter selects")
+    _store(command)
+    _filter_options(command)
+    command.add_argument("--limit", type=int, metavar="N", help="at most so many; all by default")
+
+    command = _command(relationships, "write", relationships_write, "write relationships, all or none")
+    _store(command)
+    command.add_argument("--create", action="store_true", help="fail if one of them exists")
+    _relationship_arguments(command)
+
+    command = _command(relationships, "delete", relationships_delete, "delete relationships, all or none")
+    _store(command)
+    _filter_options(command)
+    _relationship_arguments(command)
+
+
+def _relationship_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "relationships",
+        nargs="*",
+        metavar="RELATIONSHIP",
+        help='"document:readme#owner@user:ada"; from standard input if none and no filter',
+    )
+
+
+def _store(command: argparse.ArgumentParser) -> None:
+    store = command.add_mutually_exclusive_group(required=True)
+    store.add_argument("--file", metavar="VALIDATION", help="load this validation file into memory; it is not changed")
+    store.add_argument("--db", metavar="URI", help="the store; memory: is the only one of this version")
+
+
+def _filter_options(command: argparse.ArgumentParser) -> None:
+    for name in _FILTER_FIELDS:
+        command.add_argument("--" + name.replace("_", "-"), metavar="TEXT")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except _Stop as stop:
+        return stop.status
+    except _licet.Error as error:
+        complain(f"licet: {printable(error.message)}")
+        return UNUSABLE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads; say nothing more at exit
+        return NO
+    except KeyboardInterrupt:
+        return 130
+    return status

@@ -1,0 +1,123 @@
+"""Relationships, and what a write is made of: changes to them, and preconditions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import _licet
+
+
+class Relationship(NamedTuple):
+    """One relationship: `document:readme#viewer@group:eng#member`.
+
+    Immutable and hashable. Nothing is checked until it is used: the engine says what is wrong with a field, and
+    `str()` refuses what it can not write. Caveat contexts are JSON text and compared as such.
+    """
+
+    resource_type: str
+    resource_id: str
+    relation: str
+    subject_type: str
+    subject_id: str
+    subject_relation: str | None = None
+    caveat_name: str | None = None
+    caveat_context: str | None = None
+    expiration: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Relationship:
+        """Reads SpiceDB's notation. Raises InvalidArgument with a column, LimitExceeded, TypeError."""
+        return cls._make(_licet.parse_relationship(text))
+
+    @property
+    def resource(self) -> str:
+        """`document:readme`, as checks take it."""
+        return f"{self.resource_type}:{self.resource_id}"
+
+    @property
+    def subject(self) -> str:
+        """`group:eng#member` or `user:ada`, as checks take it."""
+        relation = "" if self.subject_relation is None else f"#{self.subject_relation}"
+        return f"{self.subject_type}:{self.subject_id}{relation}"
+
+    def __str__(self) -> str:
+        return _licet.format_relationship(self)
+
+    def __repr__(self) -> str:
+        try:
+            return f"<Relationship {self}>"
+        except (_licet.Error, TypeError):
+            return f"<Relationship {tuple(self)!r}>"
+
+
+class Filter(NamedTuple):
+    """Which relationships: every field that is given must match. See Engine.read_relationships()."""
+
+    resource_type: str | None = None
+    resource_id: str | None = None
+    resource_id_prefix: str | None = None
+    relation: str | None = None
+    subject_type: str | None = None
+    subject_id: str | None = None
+    subject_relation: str | None = None
+
+
+class Update(NamedTuple):
+    """One change, made by create(), touch() or delete(), for Engine.write()."""
+
+    operation: int
+    relationship: str | Relationship
+
+
+class Precondition(NamedTuple):
+    """What must hold before a write, made by must_match() or must_not_match()."""
+
+    expectation: int
+    filter: Filter
+
+
+def create(relationship: str | Relationship) -> Update:
+    """A relationship that must not exist yet."""
+    return Update(1, relationship)
+
+
+def touch(relationship: str | Relationship) -> Update:
+    """A relationship, whether it exists or not; its caveat and expiration are replaced."""
+    return Update(2, relationship)
+
+
+def delete(relationship: str | Relationship) -> Update:
+    """No such relationship any more; it may be absent already."""
+    return Update(3, relationship)
+
+
+def must_match(
+    *,
+    resource_type: str | None = None,
+    resource_id: str | None = None,
+    resource_id_prefix: str | None = None,
+    relation: str | None = None,
+    subject_type: str | None = None,
+    subject_id: str | None = None,
+    subject_relation: str | None = None,
+) -> Precondition:
+    """At least one relationship matches, before the write."""
+    return Precondition(
+        2, Filter(resource_type, resource_id, resource_id_prefix, relation, subject_type, subject_id, subject_relation)
+    )
+
+
+def must_not_match(
+    *,
+    resource_type: str | None = None,
+    resource_id: str | None = None,
+    resource_id_prefix: str | None = None,
+    relation: str | None = None,
+    subject_type: str | None = None,
+    subject_id: str | None = None,
+    subject_relation: str | None = None,
+) -> Precondition:
+    """No relationship matches, before the write."""
+    return Precondition(
+        1, Filter(resource_type, resource_id, resource_id_prefix, relation, subject_type, subject_id, subject_relation)
+    )
