@@ -18,8 +18,8 @@
  * never wait and never make anyone wait but the freeing of old memory. One writer at a time applies whole
  * transactions: a new revision becomes visible by one store, after all its records are in place.
  *
- * Revisions count 1, 2, 3, ... History: past revisions can be read exactly while they are inside the window,
- * and for at least the last few ten thousand changes; a merge gives older ones up. */
+ * Revisions count 1, 2, 3, ... History: past revisions can be read exactly while they are inside the
+ * window; but a merge gives up what lies further back than the last few ten thousand changes. */
 #ifndef LIC_GRAPH_GRAPH_H
 #define LIC_GRAPH_GRAPH_H
 
@@ -57,13 +57,14 @@ static inline uint64_t lic_ref_key(lic_ref ref)
 typedef struct lic_graph lic_graph;
 
 typedef struct lic_graph_options {
-    uint64_t history_window_ms; /* how long past revisions stay readable, at most */
-    /* 0: default. A merge never gives up more recent changes than these, memory permitting. */
+    uint64_t history_window_ms; /* how long past revisions stay readable, at most; 0: 24 h */
+    /* Inside the window, a merge never gives up more recent changes than these, memory permitting. 0: 65,536, or
+     * a sixteenth of the edges where that is more. */
     size_t min_history_changes;
-    bool   no_threads; /* tests: merge in the writing call */
+    bool   no_threads; /* tests: merge in the writing call, if no reader from before the last merge is left */
 } lic_graph_options;
 
-/* names must outlive the graph and be written only under the write lock. NULL: out of memory. */
+/* names must outlive the graph and be written only under the write lock. options may be NULL. NULL: out of memory. */
 lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_graph_options *options);
 /* Waits for a merge in progress. No reader may be left. NULL is fine. */
 void lic_graph_free(lic_graph *graph);
@@ -102,22 +103,26 @@ void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot);
 lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot);
 void    lic_snapshot_unpin(lic_snapshot *snapshot);
 
+/* lic_graph_find_node for who has a snapshot: cheaper, it needs no pin of its own. */
+uint32_t lic_snapshot_find_node(const lic_snapshot *snapshot, lic_type type, lic_str id);
+
 /* Is the edge there? One probe. Unknown nodes are fine: no. */
 bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject);
 
-/* The far ends of the edges at one end, in order of lic_ref_key within the base and within the delta.
- * Each edge comes exactly once. A walk is plain memory and needs no end. */
+/* The far ends of the edges at one end: those of the base in order of lic_ref_key, then those that the delta
+ * knows, slot by slot, in no particular order. Each edge comes exactly once. A walk is plain memory and needs no end. */
 typedef struct lic_walk {
     const lic_snapshot *snapshot;
-    lic_ref             origin;
-    uint64_t            low; /* keys in [low, high] */
-    uint64_t            high;
-    const void         *piece; /* of the base: its remaining keys */
+    uint64_t            origin; /* as a key */
+    const void         *piece;  /* of the base: its remaining keys */
     uint32_t            next;
     uint32_t            end;
-    uint32_t            record; /* of the delta: the next record of the origin's chain */
+    uint32_t            record; /* of the delta: the next one of the origin's records */
+    uint32_t            group;  /* the first of its records that have the same far slot */
+    uint32_t            limit;  /* later records are of later revisions */
     bool                reverse;
-    bool                touched; /* the origin has records: base keys must be held against them */
+    bool                one_slot; /* only the far ends of one slot */
+    bool                touched;  /* the origin has records: base keys must be held against them */
 } lic_walk;
 
 /* All subjects of a resource / only those of one slot (`group:...#member` among a million users: found by
@@ -166,8 +171,9 @@ uint64_t lic_graph_oldest(const lic_graph *graph);
  * reader that pinned before this call has gone. Under the lock. false: out of memory, nothing was scheduled. */
 bool lic_graph_retire(lic_graph *graph, void (*release)(void *context, void *thing), void *context, void *thing);
 
-/* Merges all that the window and min_history_changes allow, now, in this thread; waits for one in progress. For
- * tests, benchmarks and idle time. Not under the lock. false: out of memory, the graph is as it was. */
+/* Merges all that the window and min_history_changes allow, now, in this thread; waits for one in progress, and for
+ * readers that pinned before the last one ended: the caller itself must hold no snapshot. For tests,
+ * benchmarks and idle time. Not under the lock. false: out of memory, the graph is as it was. */
 bool lic_graph_merge(lic_graph *graph);
 /* The same, giving up all history: afterwards only the head can be read. */
 bool lic_graph_merge_all(lic_graph *graph);

@@ -1,0 +1,140 @@
+/* The writing side of the base. */
+#include "base.h"
+
+static size_t ranges_size(size_t count)
+{
+    return sizeof(lic_ranges) + count * sizeof(lic_piece *);
+}
+
+static size_t directory_size(size_t count)
+{
+    return sizeof(lic_directory) + count * sizeof(lic_ranges *);
+}
+
+static void release_ranges(void *memory, void *thing)
+{
+    lic_free(memory, thing, ranges_size(((lic_ranges *)thing)->count));
+}
+
+static void release_directory(void *memory, void *thing)
+{
+    lic_free(memory, thing, directory_size(((lic_directory *)thing)->count));
+}
+
+static void release_piece(void *memory, void *thing)
+{
+    lic_piece_free(memory, thing);
+}
+
+static uint32_t grown(uint32_t count, uint32_t index)
+{
+    uint64_t wanted = (uint64_t)count + count / 2;
+
+    if (wanted <= index)
+        wanted = (uint64_t)index + 1;
+    return wanted < UINT32_MAX ? (uint32_t)wanted : UINT32_MAX;
+}
+
+/* A directory in which the slot has a place. NULL: out of memory. */
+static lic_directory *reserve_slot(lic_base *base, lic_memory *memory, lic_epochs *epochs, lic_direction direction,
+                                   lic_slot slot)
+{
+    lic_directory *old = atomic_load(&base->directions[direction]);
+    lic_directory *directory;
+    uint32_t       count = old == NULL ? 0 : old->count;
+
+    if (slot < count || slot == LIC_NO_SLOT)
+        return slot == LIC_NO_SLOT ? NULL : old;
+    if (!lic_epoch_reserve(epochs))
+        return NULL;
+    directory = lic_alloc_zero(memory, directory_size(grown(count, slot)));
+    if (directory == NULL) {
+        lic_epoch_unreserve(epochs);
+        return NULL;
+    }
+    directory->count = grown(count, slot);
+    for (uint32_t i = 0; i < count; i++)
+        atomic_init(&directory->slots[i], atomic_load_explicit(&old->slots[i], memory_order_relaxed));
+    atomic_store(&base->directions[direction], directory);
+    if (old == NULL)
+        lic_epoch_unreserve(epochs);
+    else
+        lic_epoch_retire(epochs, release_directory, memory, old);
+    return directory;
+}
+
+/* The same for the slot's array of pieces. */
+static lic_ranges *reserve_range(lic_directory *directory, lic_memory *memory, lic_epochs *epochs, lic_slot slot,
+                                 uint32_t range)
+{
+    lic_ranges *old = atomic_load(&directory->slots[slot]);
+    lic_ranges *ranges;
+    uint32_t    count = old == NULL ? 0 : old->count;
+
+    if (range < count)
+        return old;
+    if (!lic_epoch_reserve(epochs))
+        return NULL;
+    ranges = lic_alloc_zero(memory, ranges_size(grown(count, range)));
+    if (ranges == NULL) {
+        lic_epoch_unreserve(epochs);
+        return NULL;
+    }
+    ranges->count = grown(count, range);
+    for (uint32_t i = 0; i < count; i++)
+        atomic_init(&ranges->pieces[i], atomic_load_explicit(&old->pieces[i], memory_order_relaxed));
+    atomic_store(&directory->slots[slot], ranges);
+    if (old == NULL)
+        lic_epoch_unreserve(epochs);
+    else
+        lic_epoch_retire(epochs, release_ranges, memory, old);
+    return ranges;
+}
+
+bool lic_base_change(lic_base *base, lic_memory *memory, lic_epochs *epochs, lic_direction direction, uint32_t range,
+                     const lic_piece_place *place, const lic_piece_change *changes, size_t count)
+{
+    lic_directory *directory = reserve_slot(base, memory, epochs, direction, place->slot);
+    lic_ranges    *ranges;
+    lic_piece     *old;
+    lic_piece     *piece;
+
+    if (directory == NULL)
+        return false;
+    ranges = reserve_range(directory, memory, epochs, place->slot, range);
+    if (ranges == NULL || !lic_epoch_reserve(epochs))
+        return false;
+    old = atomic_load(&ranges->pieces[range]);
+    if (!lic_piece_build(memory, place, old, changes, count, &piece)) {
+        lic_epoch_unreserve(epochs);
+        return false;
+    }
+    atomic_store(&ranges->pieces[range], piece);
+    if (old == NULL)
+        lic_epoch_unreserve(epochs);
+    else
+        lic_epoch_retire(epochs, release_piece, memory, old);
+    return true;
+}
+
+static void free_ranges(lic_ranges *ranges, lic_memory *memory)
+{
+    if (ranges == NULL)
+        return;
+    for (uint32_t i = 0; i < ranges->count; i++)
+        lic_piece_free(memory, atomic_load_explicit(&ranges->pieces[i], memory_order_relaxed));
+    release_ranges(memory, ranges);
+}
+
+void lic_base_free(lic_base *base, lic_memory *memory)
+{
+    for (int direction = LIC_FORWARD; direction <= LIC_REVERSE; direction++) {
+        lic_directory *directory = atomic_load_explicit(&base->directions[direction], memory_order_relaxed);
+
+        if (directory == NULL)
+            continue;
+        for (uint32_t i = 0; i < directory->count; i++)
+            free_ranges(atomic_load_explicit(&directory->slots[i], memory_order_relaxed), memory);
+        release_directory(memory, directory);
+    }
+}

@@ -1,0 +1,157 @@
+/* The delta: what changed since the base, in versions.
+ *
+ *   log      every change in order: revision, the record it belongs to. A merge folds a prefix of it.
+ *   records  one per touched edge. Its first version is inside, later ones are chained in the log, newest first.
+ *            Only changes that change something are logged, so an edge's state alternates, and its state in the base
+ *            is the opposite of its first version.
+ *   edges    hash: edge -> record
+ *   origins  hash, per direction: one end -> its records, grouped by the slot of the far end
+ *   ranges   hash: direction, slot, range of nodes -> the records in it, for merges and scans
+ *
+ * One writer appends, readers run beside it. Records, log and ranges never move; a hash that is full is replaced
+ * and retired. Law: what a transaction adds is linked before its revision is published, and a revision's versions are
+ * later than every reader that pinned before; such a reader takes a record it didn't know for the base's state. */
+#ifndef LIC_GRAPH_DELTA_H
+#define LIC_GRAPH_DELTA_H
+
+#include "graph/base.h"
+#include "graph/chunks.h"
+
+/* A version: the revision, and in the lowest bit the edge's state from then on. */
+static inline uint64_t lic_version(uint64_t revision, bool present)
+{
+    return revision << 1 | present;
+}
+
+typedef struct lic_record {
+    uint64_t         ends[2];       /* keys: resource, subject; by the direction that starts there */
+    uint64_t         first;         /* its first version */
+    _Atomic uint32_t newest;        /* index in the log; LIC_NONE: there is only the first */
+    _Atomic uint32_t next[2];       /* record of the same origin and far slot */
+    uint32_t         next_group[2]; /* of the first of such a group: the first of the origin's next group */
+    uint32_t         next_in_range[2];
+} lic_record;
+
+typedef struct lic_log_entry {
+    uint64_t version;
+    uint32_t record;
+    uint32_t older; /* index in the log; LIC_NONE: the record's first is next */
+} lic_log_entry;
+
+typedef struct lic_range_entry {
+    lic_slot         slot;
+    uint32_t         range;
+    lic_direction    direction;
+    _Atomic uint32_t records; /* the newest; LIC_NONE: none yet */
+} lic_range_entry;
+
+/* Open addressing; upper half of a slot: hash, lower half: index + 1; 0: free. */
+typedef struct lic_index {
+    size_t           capacity; /* a power of two */
+    _Atomic uint64_t slots[];
+} lic_index;
+
+struct lic_delta {
+    /* What every reader loads. */
+    _Atomic uint64_t     head;    /* the newest revision it holds */
+    _Atomic uint64_t     horizon; /* the oldest */
+    _Atomic(lic_index *) edges;   /* NULL: no records */
+    _Atomic(lic_index *) origins[2];
+    const lic_edge_seed *seed;
+    _Atomic uint32_t     record_count;
+    _Atomic uint32_t     log_count;
+    _Atomic uint32_t     range_count;
+    uint32_t             origin_count[2];
+    bool                 shared; /* readers may see it: replaced hashes must wait for them */
+    _Atomic(lic_index *) ranges;
+    lic_memory          *memory;
+    lic_epochs          *epochs;
+    lic_chunks           records;
+    lic_chunks           log;
+    lic_chunks           range_entries;
+};
+
+static inline lic_record *lic_delta_record(const lic_delta *delta, uint32_t index)
+{
+    return lic_chunks_at(&delta->records, index, sizeof(lic_record));
+}
+
+static inline lic_log_entry *lic_delta_entry(const lic_delta *delta, uint32_t index)
+{
+    return lic_chunks_at(&delta->log, index, sizeof(lic_log_entry));
+}
+
+static inline lic_range_entry *lic_delta_range(const lic_delta *delta, uint32_t index)
+{
+    return lic_chunks_at(&delta->range_entries, index, sizeof(lic_range_entry));
+}
+
+/* Slots of an index that may hold `hash`, one after another: *position is where to go on. LIC_NONE: no more. */
+static inline uint32_t lic_index_next(const lic_index *index, uint32_t hash, size_t *position)
+{
+    size_t mask = index->capacity - 1;
+
+    for (;;) {
+        uint64_t slot = atomic_load_explicit(&index->slots[*position & mask], memory_order_acquire);
+
+        if (slot == 0)
+            return LIC_NONE;
+        (*position)++;
+        if (slot >> 32 == hash)
+            return (uint32_t)slot - 1;
+    }
+}
+
+/* The edge's record, or LIC_NONE. hash: lic_edge_hash. Pinned, or the writer. */
+static inline uint32_t lic_delta_find(const lic_delta *delta, uint64_t resource_key, uint64_t subject_key,
+                                      uint64_t hash)
+{
+    const lic_index *index    = atomic_load(&delta->edges);
+    uint32_t         tag      = (uint32_t)(hash >> 32);
+    size_t           position = tag;
+    uint32_t         found;
+
+    if (index == NULL)
+        return LIC_NONE;
+    while ((found = lic_index_next(index, tag, &position)) != LIC_NONE) {
+        const lic_record *record = lic_delta_record(delta, found);
+
+        if (record->ends[LIC_FORWARD] == resource_key && record->ends[LIC_REVERSE] == subject_key)
+            break;
+    }
+    return found;
+}
+
+/* Is the record's edge there at the revision? */
+static inline bool lic_delta_present(const lic_delta *delta, const lic_record *record, uint64_t revision)
+{
+    uint32_t at = atomic_load_explicit(&record->newest, memory_order_acquire);
+
+    for (; at != LIC_NONE; at = lic_delta_entry(delta, at)->older) {
+        uint64_t version = lic_delta_entry(delta, at)->version;
+
+        if (version >> 1 <= revision)
+            return version & 1;
+    }
+    return (record->first >> 1 <= revision) == (record->first & 1);
+}
+
+/* The first record of the origin's newest group, or LIC_NONE. */
+uint32_t lic_delta_origin(const lic_delta *delta, lic_direction direction, uint64_t origin);
+/* The index of the range's entry, or LIC_NONE. */
+uint32_t lic_delta_find_range(const lic_delta *delta, lic_direction direction, lic_slot slot, uint32_t range);
+
+/* NULL: out of memory. The seed must outlive it. */
+lic_delta *lic_delta_new(lic_memory *memory, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head);
+void       lic_delta_free(lic_delta *delta);
+
+/* Writer. Room for `count` more changes, whatever edges they touch; the ranges of these edges come one by one.
+ * false: out of memory, and what is there already does no harm. */
+bool lic_delta_reserve(lic_delta *delta, size_t count);
+bool lic_delta_reserve_ranges(lic_delta *delta, uint64_t resource_key, uint64_t subject_key);
+/* Writer, with room reserved: logs that the edge changes to `present`. record: the edge's, or LIC_NONE to
+ * make one. The revision is published by storing head. */
+void lic_delta_append(lic_delta *delta, uint32_t record, uint64_t resource_key, uint64_t subject_key, uint64_t hash,
+                      uint64_t revision, bool present);
+
+#endif

@@ -1,0 +1,298 @@
+/* The graph as a whole: its life, its one writer, its size. */
+#include "state.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "merge.h"
+
+#define DEFAULT_WINDOW_MS (UINT64_C(24) * 60 * 60 * 1000)
+
+/* ----------------------------------------------------------------- memory */
+
+/* The graph's memory is its owner's, through a second counter that counts only the graph's. */
+static void *owner_alloc(void *owner, size_t size)
+{
+    return lic_alloc(owner, size);
+}
+
+static void *owner_resize(void *owner, void *pointer, size_t old_size, size_t new_size)
+{
+    return lic_resize(owner, pointer, old_size, new_size);
+}
+
+static void owner_free(void *owner, void *pointer, size_t size)
+{
+    lic_free(owner, pointer, size);
+}
+
+/* ------------------------------------------------------------- birth, death */
+
+/* Aligned as its type wants, which no allocator promises. */
+#define BLOCK_SIZE (sizeof(lic_graph) + _Alignof(lic_graph))
+
+static lic_graph *alloc_graph(lic_memory *memory)
+{
+    char      *block = lic_alloc_zero(memory, BLOCK_SIZE);
+    lic_graph *graph;
+
+    if (block == NULL)
+        return NULL;
+    graph        = (lic_graph *)(block + (-(uintptr_t)block & (_Alignof(lic_graph) - 1)));
+    graph->block = block;
+    graph->owner = memory;
+    return graph;
+}
+
+static void init_plain_parts(lic_graph *graph, const lic_graph_options *options)
+{
+    const licet_allocator hooks  = { owner_alloc, owner_resize, owner_free, graph->owner };
+    uint64_t              window = options == NULL ? 0 : options->history_window_ms;
+
+    lic_memory_init(&graph->memory, &hooks, SIZE_MAX);
+    graph->seed = (lic_edge_seed){ lic_random_key() | 1, lic_random_key() | 1 };
+    lic_history_init(&graph->history, window > 0 ? window : DEFAULT_WINDOW_MS);
+    if (options != NULL) {
+        graph->min_history_changes = options->min_history_changes;
+        graph->no_threads          = options->no_threads;
+    }
+}
+
+lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_graph_options *options)
+{
+    lic_graph *graph = alloc_graph(memory);
+    lic_delta *delta = NULL;
+
+    (void)names; /* slots and types are numbers here: what they are called is nowhere needed */
+    if (graph == NULL)
+        return NULL;
+    init_plain_parts(graph, options);
+    if (!lic_epochs_init(&graph->epochs, &graph->memory))
+        goto no_epochs;
+    lic_nodes_init(&graph->nodes, &graph->memory, &graph->epochs);
+    delta = lic_delta_new(&graph->memory, &graph->epochs, &graph->seed, 0);
+    if (delta == NULL || !lic_mutex_init(&graph->lock))
+        goto no_delta;
+    delta->shared = true;
+    atomic_init(&graph->delta, delta);
+    return graph;
+no_delta:
+    lic_delta_free(delta);
+    lic_epochs_free(&graph->epochs);
+no_epochs:
+    lic_free(memory, graph->block, BLOCK_SIZE);
+    return NULL;
+}
+
+void lic_graph_free(lic_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    lic_merge_end(graph);
+    lic_delta_free(atomic_load(&graph->delta));
+    lic_base_free(&graph->base, &graph->memory);
+    lic_nodes_free(&graph->nodes);
+    lic_chunks_free(&graph->slots, &graph->memory, sizeof(lic_slot_state));
+    lic_epochs_free(&graph->epochs);
+    lic_mutex_destroy(&graph->lock);
+    lic_free(graph->owner, graph->block, BLOCK_SIZE);
+}
+
+/* ---------------------------------------------------------------- writing */
+
+void lic_graph_lock(lic_graph *graph)
+{
+    lic_mutex_lock(&graph->lock);
+}
+
+void lic_graph_unlock(lic_graph *graph)
+{
+    lic_mutex_unlock(&graph->lock);
+}
+
+uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)
+{
+    uint32_t node = lic_nodes_intern(&graph->nodes, type, id);
+
+    if (node != LIC_NONE)
+        return node;
+    lic_merge_for_memory(graph);
+    return lic_nodes_intern(&graph->nodes, type, id);
+}
+
+static lic_delta *current_delta(const lic_graph *graph)
+{
+    return atomic_load_explicit(&graph->delta, memory_order_relaxed);
+}
+
+static lic_slot_state *slot_state(const lic_graph *graph, lic_slot slot)
+{
+    return lic_chunks_find(&graph->slots, slot, sizeof(lic_slot_state));
+}
+
+/* Everything the changes may need, so that applying them can not fail. */
+static bool reserve(lic_graph *graph, lic_delta *delta, const lic_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const lic_edge *edge = &changes[i].edge;
+
+        if (edge->resource.slot == LIC_NO_SLOT || edge->subject.slot == LIC_NO_SLOT ||
+            !lic_chunks_reserve(&graph->slots, &graph->memory, edge->resource.slot, edge->resource.slot + 1,
+                                sizeof(lic_slot_state)) ||
+            !lic_delta_reserve_ranges(delta, lic_ref_key(edge->resource), lic_ref_key(edge->subject)))
+            return false;
+    }
+    return lic_delta_reserve(delta, count);
+}
+
+static void count_edge(lic_graph *graph, const lic_change *change)
+{
+    lic_slot_state *state = slot_state(graph, change->edge.resource.slot);
+    uint32_t        range = change->edge.resource.node >> LIC_PIECE_BITS;
+    uint64_t        by    = change->present ? 1 : UINT64_MAX; /* adding the largest number takes one away */
+
+    atomic_fetch_add_explicit(&state->edges, by, memory_order_relaxed);
+    atomic_fetch_add_explicit(&graph->edges, by, memory_order_relaxed);
+    if (atomic_load_explicit(&state->ranges, memory_order_relaxed) <= range)
+        atomic_store_explicit(&state->ranges, range + 1, memory_order_release);
+}
+
+/* Is the edge there, for the writer, who sees his own transaction? */
+static bool present_now(const lic_graph *graph, const lic_delta *delta, uint32_t record, lic_ref resource,
+                        uint64_t target, uint64_t hash)
+{
+    const lic_piece *piece;
+
+    if (record != LIC_NONE)
+        return lic_delta_present(delta, lic_delta_record(delta, record), UINT64_MAX);
+    piece = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+    return piece != NULL && lic_piece_has(piece, resource.node, target, hash);
+}
+
+static void apply_change(lic_graph *graph, lic_delta *delta, const lic_change *change, uint64_t revision)
+{
+    uint64_t source = lic_ref_key(change->edge.resource);
+    uint64_t target = lic_ref_key(change->edge.subject);
+    uint64_t hash   = lic_edge_hash(&graph->seed, source, target);
+    uint32_t record = lic_delta_find(delta, source, target, hash);
+
+    if (present_now(graph, delta, record, change->edge.resource, target, hash) == change->present)
+        return;
+    lic_delta_append(delta, record, source, target, hash, revision, change->present);
+    count_edge(graph, change);
+}
+
+static bool try_apply(lic_graph *graph, const lic_change *changes, size_t count)
+{
+    lic_delta *delta;
+    uint64_t   head;
+    uint32_t   reader;
+
+    lic_merge_help(graph);
+    delta = current_delta(graph);
+    if (!reserve(graph, delta, changes, count))
+        return false;
+    head   = atomic_load_explicit(&graph->head, memory_order_relaxed);
+    reader = lic_epoch_enter(&graph->epochs); /* a merge may replace the pieces that are looked at */
+    for (size_t i = 0; i < count; i++)
+        apply_change(graph, delta, &changes[i], head + 1);
+    lic_epoch_leave(&graph->epochs, reader);
+    lic_history_mark_superseded(&graph->history, head, lic_monotonic_ms());
+    atomic_store(&delta->head, head + 1);
+    atomic_store(&graph->head, head + 1);
+    return true;
+}
+
+bool lic_graph_apply(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision)
+{
+    if (!try_apply(graph, changes, count)) {
+        lic_merge_for_memory(graph);
+        if (!try_apply(graph, changes, count))
+            return false;
+    }
+    *revision = atomic_load_explicit(&graph->head, memory_order_relaxed);
+    lic_epoch_reclaim(&graph->epochs);
+    lic_merge_start_due(graph);
+    return true;
+}
+
+bool lic_graph_retire(lic_graph *graph, void (*release)(void *context, void *thing), void *context, void *thing)
+{
+    if (!lic_epoch_reserve(&graph->epochs))
+        return false;
+    lic_epoch_retire(&graph->epochs, release, context, thing);
+    lic_epoch_reclaim(&graph->epochs);
+    return true;
+}
+
+bool lic_graph_merge(lic_graph *graph)
+{
+    return lic_merge_now(graph, LIC_MERGE_OLD);
+}
+
+bool lic_graph_merge_all(lic_graph *graph)
+{
+    return lic_merge_now(graph, LIC_MERGE_ALL);
+}
+
+/* ------------------------------------------------------------------- fork */
+
+void lic_graph_before_fork(lic_graph *graph)
+{
+    lic_mutex_lock(&graph->lock);
+    lic_mutex_lock(&graph->epochs.lock);
+}
+
+void lic_graph_after_fork_parent(lic_graph *graph)
+{
+    lic_mutex_unlock(&graph->epochs.lock);
+    lic_mutex_unlock(&graph->lock);
+}
+
+/* The merge's thread, if there was one, is not here, and neither are the readers. What it had put into the base is
+ * right, since the delta decides over it; what it was making is lost. */
+void lic_graph_after_fork_child(lic_graph *graph)
+{
+    lic_mutex_init(&graph->lock);
+    lic_epochs_remake(&graph->epochs);
+    lic_merge_forget(graph);
+    graph->no_threads = true;
+}
+
+/* ------------------------------------------------------------------ sizes */
+
+uint64_t lic_graph_head(const lic_graph *graph)
+{
+    return atomic_load(&graph->head);
+}
+
+uint64_t lic_graph_oldest(const lic_graph *graph)
+{
+    uint64_t horizon = atomic_load(&graph->horizon);
+    uint64_t window  = lic_history_oldest(&graph->history, lic_monotonic_ms());
+
+    return window > horizon ? window : horizon;
+}
+
+uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot)
+{
+    const lic_slot_state *state = resource_slot == LIC_NO_SLOT ? NULL : slot_state(graph, resource_slot);
+
+    return state == NULL ? 0 : atomic_load_explicit(&state->edges, memory_order_relaxed);
+}
+
+void lic_graph_measure(const lic_graph *graph, lic_graph_sizes *sizes)
+{
+    uint64_t     used = atomic_load_explicit(&graph->memory.used, memory_order_relaxed) + BLOCK_SIZE;
+    lic_snapshot snapshot;
+
+    lic_snapshot_pin(graph, &snapshot);
+    *sizes = (lic_graph_sizes){
+        .edges         = atomic_load_explicit(&graph->edges, memory_order_relaxed),
+        .nodes         = atomic_load_explicit(&graph->nodes.count, memory_order_relaxed),
+        .id_bytes      = atomic_load_explicit(&graph->nodes.id_bytes, memory_order_relaxed),
+        .delta_changes = atomic_load_explicit(&snapshot.delta->log_count, memory_order_relaxed),
+        .merges        = atomic_load_explicit(&graph->merges, memory_order_relaxed),
+    };
+    lic_snapshot_unpin(&snapshot);
+    sizes->graph_bytes = used - sizes->id_bytes;
+}

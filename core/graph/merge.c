@@ -1,0 +1,429 @@
+/* Merges. Only the one that runs writes to the base; what it shares with the writer is the stage. */
+#include "merge.h"
+
+#include "base/clock.h"
+
+#define MIN_HISTORY_CHANGES ((size_t)65536)
+/* A sixteenth of the edges is kept as history at least, and as much more collects before the next merge: then
+ * a change pays for rewriting 32 edges at most, whatever the size of the graph. */
+#define HISTORY_SHARE 16
+/* How long a writer that needs memory waits for others. */
+#define MEMORY_PATIENCE_MS 100
+#define NO_PATIENCE 0
+#define PATIENT UINT64_MAX
+/* The log's tail that may be left to copy under the write lock. */
+#define SMALL_TAIL 256u
+#define COPY_STEP 1024u
+
+/* ---------------------------------------------------- which part, and when */
+
+static uint32_t log_count(const lic_delta *delta)
+{
+    return atomic_load_explicit(&delta->log_count, memory_order_acquire);
+}
+
+static uint64_t log_revision(const lic_delta *delta, uint32_t index)
+{
+    return lic_delta_entry(delta, index)->version >> 1;
+}
+
+/* Entries of the log up to the revision. */
+static uint32_t log_upto(const lic_delta *delta, uint64_t revision)
+{
+    uint32_t low  = 0;
+    uint32_t high = log_count(delta);
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (log_revision(delta, middle) <= revision)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t edges_share(const lic_graph *graph)
+{
+    return (size_t)(atomic_load_explicit(&graph->edges, memory_order_relaxed) / HISTORY_SHARE);
+}
+
+static size_t kept_changes(const lic_graph *graph)
+{
+    size_t share = edges_share(graph);
+
+    if (graph->min_history_changes > 0)
+        return graph->min_history_changes;
+    return share > MIN_HISTORY_CHANGES ? share : MIN_HISTORY_CHANGES;
+}
+
+/* The newest revision that a merge may make the oldest. */
+static uint64_t reachable_horizon(const lic_graph *graph, const lic_delta *delta, lic_merge_reach reach)
+{
+    uint64_t head    = atomic_load_explicit(&delta->head, memory_order_relaxed);
+    uint64_t horizon = atomic_load_explicit(&delta->horizon, memory_order_relaxed);
+    size_t   kept    = kept_changes(graph);
+    uint32_t count   = log_count(delta);
+    uint64_t window  = lic_history_oldest(&graph->history, lic_monotonic_ms());
+
+    if (reach == LIC_MERGE_ALL)
+        return head;
+    if (kept < count)
+        horizon = log_revision(delta, count - (uint32_t)kept) - 1;
+    return window > horizon ? window : horizon;
+}
+
+/* Takes the merge's place. Nothing runs. */
+static void plan(lic_graph *graph, uint64_t horizon)
+{
+    lic_merge *merge = &graph->merge;
+
+    merge->from    = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    merge->next    = NULL;
+    merge->horizon = horizon;
+    merge->cut     = log_upto(merge->from, horizon);
+    merge->copied  = merge->cut;
+    atomic_store_explicit(&merge->stage, LIC_MERGE_WORKING, memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------ its patience */
+
+/* Waits until the readers of this epoch have gone; false: they have not, in the time given. */
+static bool wait_for_readers(lic_graph *graph, uint64_t epoch, uint64_t patience_ms)
+{
+    uint64_t start = lic_monotonic_ms();
+
+    while (!lic_epoch_passed(&graph->epochs, epoch)) {
+        if (atomic_load_explicit(&graph->closing, memory_order_relaxed) || patience_ms == 0 ||
+            lic_monotonic_ms() - start > patience_ms)
+            return false;
+        lic_sleep_us(50);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------- step 2: base */
+
+typedef struct change_list {
+    lic_memory       *memory;
+    lic_piece_change *items;
+    size_t            capacity;
+    size_t            count;
+} change_list;
+
+/* What the merged part of the log says of the range's edges. */
+static bool collect_changes(const lic_merge *merge, const lic_range_entry *range, change_list *list)
+{
+    lic_direction direction = range->direction;
+    uint32_t      at        = atomic_load_explicit(&range->records, memory_order_acquire);
+
+    list->count = 0;
+    for (; at != LIC_NONE; at = lic_delta_record(merge->from, at)->next_in_range[direction]) {
+        const lic_record *record = lic_delta_record(merge->from, at);
+
+        if (record->first >> 1 > merge->horizon)
+            continue;
+        if (!lic_grow(list->memory, (void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+            return false;
+        list->items[list->count++] = (lic_piece_change){
+            .node    = (uint32_t)record->ends[direction],
+            .key     = record->ends[!direction],
+            .present = lic_delta_present(merge->from, record, merge->horizon),
+        };
+    }
+    return true;
+}
+
+static bool merge_range(lic_graph *graph, const lic_range_entry *range, change_list *list)
+{
+    lic_piece_place place = { .slot       = range->slot,
+                              .first_node = range->range << LIC_PIECE_BITS,
+                              .seed       = range->direction == LIC_FORWARD ? &graph->seed : NULL };
+
+    if (!collect_changes(&graph->merge, range, list))
+        return false;
+    if (list->count == 0)
+        return true;
+    lic_piece_sort(list->items, list->count);
+    if (!lic_base_change(&graph->base, &graph->memory, &graph->epochs, range->direction, range->range, &place,
+                         list->items, list->count))
+        return false;
+    lic_epoch_reclaim(&graph->epochs);
+    return true;
+}
+
+static bool merge_base(lic_graph *graph)
+{
+    const lic_delta *from  = graph->merge.from;
+    uint32_t         count = atomic_load_explicit(&from->range_count, memory_order_acquire);
+    change_list      list  = { .memory = &graph->memory };
+    bool             done  = true;
+
+    for (uint32_t i = 0; i < count && done; i++)
+        done = !atomic_load_explicit(&graph->closing, memory_order_relaxed) &&
+               merge_range(graph, lic_delta_range(from, i), &list);
+    lic_free(list.memory, list.items, list.capacity * sizeof *list.items);
+    return done;
+}
+
+/* ----------------------------------------------------- step 3: the next delta */
+
+static bool copy_entry(lic_delta *next, const lic_delta *from, uint32_t index)
+{
+    const lic_log_entry *entry  = lic_delta_entry(from, index);
+    const lic_record    *record = lic_delta_record(from, entry->record);
+    uint64_t             source = record->ends[LIC_FORWARD];
+    uint64_t             target = record->ends[LIC_REVERSE];
+    uint64_t             hash   = lic_edge_hash(from->seed, source, target);
+
+    if (!lic_delta_reserve_ranges(next, source, target))
+        return false;
+    lic_delta_append(next, lic_delta_find(next, source, target, hash), source, target, hash, entry->version >> 1,
+                     entry->version & 1);
+    return true;
+}
+
+/* Copies the log up to `end`. An entry's state before is the opposite of it, so the first that is copied of an edge
+ * leaves the right state of the base behind. */
+static bool copy_log(lic_merge *merge, uint32_t end)
+{
+    while (merge->copied < end) {
+        uint32_t step = end - merge->copied < COPY_STEP ? end - merge->copied : COPY_STEP;
+
+        if (!lic_delta_reserve(merge->next, step))
+            return false;
+        for (uint32_t i = 0; i < step; i++)
+            if (!copy_entry(merge->next, merge->from, merge->copied++))
+                return false;
+    }
+    return true;
+}
+
+/* Nobody else can see the new delta, and the old one's log only grows. */
+static bool make_next(lic_graph *graph)
+{
+    lic_merge *merge = &graph->merge;
+
+    merge->next = lic_delta_new(&graph->memory, &graph->epochs, &graph->seed, merge->horizon);
+    if (merge->next == NULL)
+        return false;
+    do {
+        if (!copy_log(merge, log_count(merge->from)))
+            return false;
+    } while (log_count(merge->from) - merge->copied > SMALL_TAIL);
+    return lic_epoch_reserve(&graph->epochs); /* to retire the old one */
+}
+
+/* ------------------------------------------------------------ step 4: swap */
+
+static void release_delta(void *context, void *thing)
+{
+    (void)context;
+    lic_delta_free(thing);
+}
+
+/* Under the write lock. */
+static void swap_deltas(lic_graph *graph)
+{
+    lic_merge *merge = &graph->merge;
+
+    if (!copy_log(merge, log_count(merge->from))) {
+        lic_epoch_unreserve(&graph->epochs);
+        atomic_store_explicit(&merge->stage, LIC_MERGE_FAILED, memory_order_release);
+        return;
+    }
+    merge->next->shared = true;
+    atomic_store(&merge->next->head, atomic_load(&merge->from->head));
+    atomic_store(&graph->delta, merge->next);
+    atomic_store(&graph->horizon, merge->horizon);
+    merge->grace      = lic_epoch_retire(&graph->epochs, release_delta, NULL, merge->from);
+    merge->not_before = 0;
+    atomic_fetch_add_explicit(&graph->merges, 1, memory_order_relaxed);
+    atomic_store_explicit(&merge->stage, LIC_MERGE_SWAPPED, memory_order_release);
+}
+
+static int stage_of(const lic_graph *graph)
+{
+    return atomic_load_explicit(&graph->merge.stage, memory_order_acquire);
+}
+
+void lic_merge_help(lic_graph *graph)
+{
+    if (stage_of(graph) == LIC_MERGE_READY)
+        swap_deltas(graph);
+}
+
+/* Until a writer has helped, or the lock is free. */
+static void swap_when_possible(lic_graph *graph)
+{
+    atomic_store_explicit(&graph->merge.stage, LIC_MERGE_READY, memory_order_release);
+    while (stage_of(graph) == LIC_MERGE_READY) {
+        if (pthread_mutex_trylock(&graph->lock) == 0) {
+            lic_merge_help(graph);
+            lic_mutex_unlock(&graph->lock);
+        } else {
+            lic_sleep_us(50);
+        }
+    }
+}
+
+/* -------------------------------------------------------------- the whole */
+
+/* After a failure the log must grow by a quarter before the next attempt: an attempt may rewrite the whole base. */
+static void give_up(lic_merge *merge)
+{
+    uint32_t count = log_count(merge->from);
+
+    lic_delta_free(merge->next);
+    merge->not_before = count < UINT32_MAX / 2 ? count + count / 4 : count;
+}
+
+/* Runs the merge that was planned. false: out of memory or patience, the graph is as it was. */
+static bool run(lic_graph *graph, uint64_t patience_ms, bool locked)
+{
+    lic_merge *merge = &graph->merge;
+    bool       ready = wait_for_readers(graph, merge->grace, patience_ms) && merge_base(graph) && make_next(graph);
+    bool       done;
+
+    if (ready && locked)
+        swap_deltas(graph);
+    else if (ready)
+        swap_when_possible(graph);
+    done = stage_of(graph) == LIC_MERGE_SWAPPED;
+    if (!done)
+        give_up(merge);
+    atomic_store_explicit(&merge->stage, LIC_MERGE_IDLE, memory_order_release);
+    lic_epoch_reclaim(&graph->epochs);
+    return done;
+}
+
+static void merge_thread(void *graph)
+{
+    run(graph, PATIENT, false);
+}
+
+/* The thread of the last merge has nothing left to do: this does not wait. */
+static void join_last(lic_merge *merge)
+{
+    if (merge->joinable)
+        lic_thread_join(merge->thread);
+    merge->joinable = false;
+}
+
+/* Long enough that a merge pays? */
+static bool is_due(const lic_graph *graph, const lic_delta *delta)
+{
+    size_t kept  = kept_changes(graph);
+    size_t batch = kept > edges_share(graph) ? kept : edges_share(graph);
+
+    return log_count(delta) >= graph->merge.not_before && log_count(delta) > batch && log_count(delta) - batch >= kept;
+}
+
+void lic_merge_start_due(lic_graph *graph)
+{
+    lic_merge *merge = &graph->merge;
+    lic_delta *delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    uint64_t   horizon;
+
+    if (stage_of(graph) != LIC_MERGE_IDLE || !is_due(graph, delta))
+        return;
+    join_last(merge);
+    horizon = reachable_horizon(graph, delta, LIC_MERGE_OLD);
+    if (log_upto(delta, horizon) == 0)
+        return;
+    plan(graph, horizon);
+    if (!graph->no_threads)
+        merge->joinable = lic_thread_start(&merge->thread, "licet merge", merge_thread, graph);
+    if (!merge->joinable && lic_epoch_passed(&graph->epochs, merge->grace))
+        run(graph, NO_PATIENCE, true);
+    else if (!merge->joinable)
+        atomic_store_explicit(&merge->stage, LIC_MERGE_IDLE, memory_order_relaxed);
+}
+
+/* Until no merge runs; false: it still does after MEMORY_PATIENCE_MS. */
+static bool wait_for_merge(lic_graph *graph)
+{
+    uint64_t start = lic_monotonic_ms();
+
+    while (stage_of(graph) != LIC_MERGE_IDLE) {
+        lic_merge_help(graph);
+        if (lic_monotonic_ms() - start > MEMORY_PATIENCE_MS)
+            return false;
+        lic_sleep_us(50);
+    }
+    join_last(&graph->merge);
+    return true;
+}
+
+void lic_merge_for_memory(lic_graph *graph)
+{
+    lic_delta *delta;
+
+    if (!wait_for_merge(graph))
+        return;
+    delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    if (log_count(delta) > 0) {
+        plan(graph, reachable_horizon(graph, delta, LIC_MERGE_ALL));
+        run(graph, MEMORY_PATIENCE_MS, true);
+    }
+    wait_for_readers(graph, graph->merge.grace, MEMORY_PATIENCE_MS);
+    lic_epoch_reclaim(&graph->epochs);
+}
+
+/* Takes the write lock at a moment when no merge runs. */
+static void lock_when_idle(lic_graph *graph)
+{
+    lic_mutex_lock(&graph->lock);
+    while (stage_of(graph) != LIC_MERGE_IDLE) {
+        lic_mutex_unlock(&graph->lock);
+        lic_sleep_us(50);
+        lic_mutex_lock(&graph->lock);
+    }
+    join_last(&graph->merge);
+}
+
+/* Nothing of the log to merge: only revisions that changed nothing are given up. */
+static void raise_horizon(lic_graph *graph, lic_delta *delta, uint64_t horizon)
+{
+    if (horizon <= atomic_load_explicit(&delta->horizon, memory_order_relaxed))
+        return;
+    atomic_store(&delta->horizon, horizon);
+    atomic_store(&graph->horizon, horizon);
+}
+
+bool lic_merge_now(lic_graph *graph, lic_merge_reach reach)
+{
+    lic_delta *delta;
+    uint64_t   horizon;
+    bool       work;
+    bool       done = true;
+
+    lock_when_idle(graph);
+    delta   = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    horizon = reachable_horizon(graph, delta, reach);
+    work    = log_upto(delta, horizon) > 0;
+    if (work)
+        plan(graph, horizon);
+    else
+        raise_horizon(graph, delta, horizon);
+    lic_mutex_unlock(&graph->lock);
+    if (work)
+        done = run(graph, PATIENT, false);
+    lic_epoch_reclaim(&graph->epochs);
+    return done;
+}
+
+void lic_merge_end(lic_graph *graph)
+{
+    atomic_store(&graph->closing, true);
+    lock_when_idle(graph);
+    lic_mutex_unlock(&graph->lock);
+}
+
+void lic_merge_forget(lic_graph *graph)
+{
+    graph->merge.joinable   = false;
+    graph->merge.not_before = 0;
+    atomic_store(&graph->merge.stage, LIC_MERGE_IDLE);
+}

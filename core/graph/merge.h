@@ -1,0 +1,38 @@
+/* Merging the older part of the delta's log into the base.
+ *
+ *   1. Wait until the readers of the delta before this one have gone: they don't know this one's records.
+ *   2. Replace the pieces of every range that the part touches, one by one. Readers don't mind: for every edge
+ *      that differs they have a record. A merge may stop here; doing a piece twice does no harm.
+ *   3. Make a new delta of the rest of the log, and under the write lock of what came in the meantime.
+ *   4. Put it in the old one's place.
+ *
+ * One merge at a time. It never waits for the write lock, which a writer may hold while waiting for the merge: when
+ * it is at step 4, whoever has the lock does it. */
+#ifndef LIC_GRAPH_MERGE_H
+#define LIC_GRAPH_MERGE_H
+
+#include "graph/state.h"
+
+/* How much of the log a merge takes. */
+typedef enum lic_merge_reach {
+    LIC_MERGE_OLD, /* what the window and min_history_changes don't keep */
+    LIC_MERGE_ALL
+} lic_merge_reach;
+
+/* All under the write lock, held by the caller. */
+
+/* Does step 4 if a merge waits for it. */
+void lic_merge_help(lic_graph *graph);
+/* Starts a merge if the log has become long enough, in a thread or, where none can be had, in this one. */
+void lic_merge_start_due(lic_graph *graph);
+/* Gives up all history to get memory back, as far as readers let it and for a short time at most. */
+void lic_merge_for_memory(lic_graph *graph);
+
+/* Not under the lock: a merge by the caller, who has no snapshot. false: out of memory. */
+bool lic_merge_now(lic_graph *graph, lic_merge_reach reach);
+/* Waits for the merge that runs, if any; the graph is closing. */
+void lic_merge_end(lic_graph *graph);
+/* After fork(), in the child: no merge runs. */
+void lic_merge_forget(lic_graph *graph);
+
+#endif

@@ -1,0 +1,98 @@
+/* A piece of the base: the sorted lists of 4,096 nodes of one slot, in one direction. Immutable, one block, no
+ * pointers inside:
+ *
+ *   words   which nodes have edges, with the rank of each word's first
+ *   keys    the far ends of all lists, one after another, each list sorted
+ *   starts  of each list, and the end of the last; left out when every list has one key
+ *   hash    positions of the keys of long lists, so that membership is one probe (forward only) */
+#ifndef LIC_GRAPH_PIECE_H
+#define LIC_GRAPH_PIECE_H
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "graph/graph.h"
+
+#define LIC_PIECE_BITS 12
+#define LIC_PIECE_NODES (1u << LIC_PIECE_BITS)
+/* Two lines of keys: looking through them is no slower than a probe of the hash. */
+#define LIC_PIECE_SHORT 16u
+
+typedef struct lic_piece_word {
+    uint64_t bits;
+    uint32_t rank; /* lists before this word */
+} lic_piece_word;
+
+typedef struct lic_piece {
+    size_t         size; /* bytes of the block */
+    uint32_t       lists;
+    uint32_t       edges;
+    uint32_t       hash_capacity;
+    lic_piece_word words[LIC_PIECE_NODES / 64];
+    uint64_t       keys[];
+} lic_piece;
+
+/* Multipliers that nobody outside knows. */
+typedef struct lic_edge_seed {
+    uint64_t resource;
+    uint64_t subject;
+} lic_edge_seed;
+
+static inline uint64_t lic_edge_hash(const lic_edge_seed *seed, uint64_t resource_key, uint64_t subject_key)
+{
+    return lic_hash_u64(resource_key * seed->resource + subject_key * seed->subject);
+}
+
+static inline const uint32_t *lic_piece_starts(const lic_piece *piece)
+{
+    return (const uint32_t *)(piece->keys + piece->edges);
+}
+
+/* The node's keys are keys[*from .. *to). false: none. */
+static inline bool lic_piece_list(const lic_piece *piece, uint32_t node, uint32_t *from, uint32_t *to)
+{
+    uint32_t              local = node & (LIC_PIECE_NODES - 1);
+    const lic_piece_word *word  = &piece->words[local / 64];
+    uint32_t              list;
+
+    if ((word->bits >> (local % 64) & 1) == 0)
+        return false;
+    list = word->rank + (uint32_t)__builtin_popcountll(word->bits & ((UINT64_C(1) << (local % 64)) - 1));
+    if (piece->edges == piece->lists) {
+        *from = list;
+        *to   = list + 1;
+    } else {
+        *from = lic_piece_starts(piece)[list];
+        *to   = lic_piece_starts(piece)[list + 1];
+    }
+    return true;
+}
+
+/* Is the key in the node's list? hash: of the edge. For pieces built with a seed. */
+bool lic_piece_has(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash);
+
+/* The first position in keys[from, to) whose key is at least `key`; to: none. */
+uint32_t lic_piece_lower_bound(const lic_piece *piece, uint32_t from, uint32_t to, uint64_t key);
+
+/* A key that a list shall have, or shall not. */
+typedef struct lic_piece_change {
+    uint32_t node;
+    bool     present;
+    uint64_t key;
+} lic_piece_change;
+
+/* By node, then key. Without recursion or memory. */
+void lic_piece_sort(lic_piece_change *changes, size_t count);
+
+typedef struct lic_piece_place {
+    lic_slot             slot;
+    uint32_t             first_node;
+    const lic_edge_seed *seed; /* NULL: no hash */
+} lic_piece_place;
+
+/* A piece like `old` (NULL: nothing), with the changes, which are sorted, made: a key already as it shall be
+ * is fine. *piece is NULL when nothing is left. false: out of memory. */
+bool lic_piece_build(lic_memory *memory, const lic_piece_place *place, const lic_piece *old,
+                     const lic_piece_change *changes, size_t count, lic_piece **piece);
+void lic_piece_free(lic_memory *memory, lic_piece *piece); /* NULL is fine */
+
+#endif

@@ -1,0 +1,77 @@
+/* Pinning, and the membership of an edge. */
+#include "state.h"
+
+#include "base/clock.h"
+
+/* The slots are the readers' own; nothing else of a graph changes by reading it. */
+static lic_epochs *epochs_of(const lic_graph *graph)
+{
+    return (lic_epochs *)&graph->epochs;
+}
+
+/* The head comes from the delta that was loaded, not from the graph: should another delta follow in between, this
+ * one is still whole up to its own last revision. */
+void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot)
+{
+    snapshot->graph    = graph;
+    snapshot->reader   = lic_epoch_enter(epochs_of(graph));
+    snapshot->delta    = atomic_load(&graph->delta);
+    snapshot->revision = atomic_load(&snapshot->delta->head);
+}
+
+lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot)
+{
+    uint64_t oldest;
+    uint64_t head;
+
+    lic_snapshot_pin(graph, snapshot);
+    head   = snapshot->revision;
+    oldest = atomic_load(&snapshot->delta->horizon);
+    if (revision < head && revision >= oldest)
+        oldest = lic_history_oldest(&graph->history, lic_monotonic_ms());
+    snapshot->revision = revision;
+    if (revision == head || (revision < head && revision >= oldest))
+        return LIC_PIN_OK;
+    lic_snapshot_unpin(snapshot);
+    return revision > head ? LIC_PIN_FUTURE : LIC_PIN_EXPIRED;
+}
+
+void lic_snapshot_unpin(lic_snapshot *snapshot)
+{
+    lic_epoch_leave(epochs_of(snapshot->graph), snapshot->reader);
+}
+
+/* The piece is loaded before the delta is asked: a piece that a later revision changed is in place only when the
+ * delta has a record of the change. */
+bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)
+{
+    const lic_graph *graph  = snapshot->graph;
+    uint64_t         source = lic_ref_key(resource);
+    uint64_t         target = lic_ref_key(subject);
+    uint64_t         hash   = lic_edge_hash(&graph->seed, source, target);
+    const lic_piece *piece  = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+    uint32_t         record = lic_delta_find(snapshot->delta, source, target, hash);
+
+    if (record != LIC_NONE)
+        return lic_delta_present(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision);
+    return piece != NULL && lic_piece_has(piece, resource.node, target, hash);
+}
+
+uint32_t lic_snapshot_find_node(const lic_snapshot *snapshot, lic_type type, lic_str id)
+{
+    return lic_nodes_find(&snapshot->graph->nodes, type, id);
+}
+
+uint32_t lic_graph_find_node(const lic_graph *graph, lic_type type, lic_str id)
+{
+    uint32_t reader = lic_epoch_enter(epochs_of(graph));
+    uint32_t node   = lic_nodes_find(&graph->nodes, type, id);
+
+    lic_epoch_leave(epochs_of(graph), reader);
+    return node;
+}
+
+lic_str lic_graph_node_id(const lic_graph *graph, lic_type type, uint32_t node)
+{
+    return lic_nodes_id(&graph->nodes, type, node);
+}

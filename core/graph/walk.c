@@ -1,0 +1,124 @@
+/* Walks: first what the base has and the delta knows nothing of, then what the delta knows.
+ *
+ * The piece is loaded first, then the number of records, then the records. So whatever differs in the piece from
+ * the snapshot has a record below the limit; and a record at or above it is of a later revision, its edge at
+ * the snapshot's revision as the piece says. */
+#include "state.h"
+
+/* The piece's keys of the origin, or those of one slot among them. */
+static void start_base(lic_walk *walk, uint32_t node, lic_slot far_slot)
+{
+    const lic_piece *piece = walk->piece;
+    uint64_t         low   = (uint64_t)far_slot << 32;
+    uint32_t         from  = 0;
+    uint32_t         to    = 0;
+
+    if (piece != NULL && lic_piece_list(piece, node, &from, &to) && walk->one_slot) {
+        from = lic_piece_lower_bound(piece, from, to, low);
+        to   = lic_piece_lower_bound(piece, from, to, low + (UINT64_C(1) << 32));
+    }
+    walk->next = from;
+    walk->end  = to;
+}
+
+static void start_delta(lic_walk *walk, lic_slot far_slot)
+{
+    const lic_delta *delta = walk->snapshot->delta;
+
+    walk->group = lic_delta_origin(delta, walk->reverse ? LIC_REVERSE : LIC_FORWARD, walk->origin);
+    while (walk->one_slot && walk->group != LIC_NONE) {
+        const lic_record *first = lic_delta_record(delta, walk->group);
+
+        if (first->ends[!walk->reverse] >> 32 == far_slot)
+            break;
+        walk->group = first->next_group[walk->reverse];
+    }
+    walk->record  = walk->group;
+    walk->touched = walk->group != LIC_NONE;
+}
+
+static void walk_start(const lic_snapshot *snapshot, lic_ref origin, bool reverse, bool one_slot, lic_slot far_slot,
+                       lic_walk *walk)
+{
+    walk->snapshot = snapshot;
+    walk->origin   = lic_ref_key(origin);
+    walk->reverse  = reverse;
+    walk->one_slot = one_slot;
+    walk->piece    = lic_base_piece(&snapshot->graph->base, reverse ? LIC_REVERSE : LIC_FORWARD, origin.slot,
+                                    origin.node >> LIC_PIECE_BITS);
+    walk->limit    = atomic_load_explicit(&snapshot->delta->record_count, memory_order_acquire);
+    start_base(walk, origin.node, far_slot);
+    start_delta(walk, far_slot);
+}
+
+void lic_walk_subjects(const lic_snapshot *snapshot, lic_ref resource, lic_walk *walk)
+{
+    walk_start(snapshot, resource, false, false, 0, walk);
+}
+
+void lic_walk_subjects_in(const lic_snapshot *snapshot, lic_ref resource, lic_slot subject_slot, lic_walk *walk)
+{
+    walk_start(snapshot, resource, false, true, subject_slot, walk);
+}
+
+void lic_walk_resources(const lic_snapshot *snapshot, lic_ref subject, lic_walk *walk)
+{
+    walk_start(snapshot, subject, true, false, 0, walk);
+}
+
+void lic_walk_resources_in(const lic_snapshot *snapshot, lic_ref subject, lic_slot resource_slot, lic_walk *walk)
+{
+    walk_start(snapshot, subject, true, true, resource_slot, walk);
+}
+
+/* Does the delta's half of the walk speak for the edge to this far end? */
+static bool delta_decides(const lic_walk *walk, uint64_t key)
+{
+    uint64_t resource = walk->reverse ? key : walk->origin;
+    uint64_t subject  = walk->reverse ? walk->origin : key;
+    uint32_t record   = lic_delta_find(walk->snapshot->delta, resource, subject,
+                                       lic_edge_hash(&walk->snapshot->graph->seed, resource, subject));
+
+    return record < walk->limit;
+}
+
+/* Goes to the record behind `record`. */
+static void walk_advance(lic_walk *walk, const lic_record *record)
+{
+    walk->record = atomic_load_explicit(&record->next[walk->reverse], memory_order_acquire);
+    if (walk->record != LIC_NONE || walk->one_slot)
+        return;
+    walk->group  = lic_delta_record(walk->snapshot->delta, walk->group)->next_group[walk->reverse];
+    walk->record = walk->group;
+}
+
+static lic_ref ref_of(uint64_t key)
+{
+    return (lic_ref){ (lic_slot)(key >> 32), (uint32_t)key };
+}
+
+bool lic_walk_next(lic_walk *walk, lic_ref *end)
+{
+    const lic_piece *piece = walk->piece;
+    const lic_delta *delta = walk->snapshot->delta;
+
+    while (walk->next < walk->end) {
+        uint64_t key = piece->keys[walk->next++];
+
+        if (walk->touched && delta_decides(walk, key))
+            continue;
+        *end = ref_of(key);
+        return true;
+    }
+    while (walk->record != LIC_NONE) {
+        const lic_record *record = lic_delta_record(delta, walk->record);
+        bool              known  = walk->record < walk->limit;
+
+        walk_advance(walk, record);
+        if (known && lic_delta_present(delta, record, walk->snapshot->revision)) {
+            *end = ref_of(record->ends[!walk->reverse]);
+            return true;
+        }
+    }
+    return false;
+}
