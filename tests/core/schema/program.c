@@ -88,7 +88,7 @@ static const lic_op *child(const world *w, const lic_op *op, size_t index)
 #define DOCUMENTS                                                                                                      \
     "use expiration\n"                                                                                                 \
     "use self\n"                                                                                                       \
-    "caveat late(hour int, days list<map<string>>) { hour > 18 }\n"                                                    \
+    "caveat late(hour int, days list<map<string>>) { hour > 18 && days.size() > 0 }\n"                                 \
     "definition user {\n permission me_too = self\n}\n"                                                                \
     "definition group {\n relation member: user | group#member\n permission all = member\n permission view = nil\n}\n" \
     "definition folder {\n relation parent: folder\n relation owner: user\n permission view = owner + "                \
@@ -254,7 +254,7 @@ static void a_caveat_keeps_its_parameters_and_text(void **state)
     assert_int_equal(lic_program_caveat(w.program, str("early")), LIC_NO_CAVEAT);
     late = &w.program->caveats[lic_program_caveat(w.program, str("late"))];
     assert_true(lic_str_equal(late->name, str("late")));
-    assert_true(lic_str_equal(late->body, str("hour > 18")));
+    assert_true(lic_str_equal(late->body, str("hour > 18 && days.size() > 0")));
     assert_int_equal(late->body_position.line, 3);
     assert_int_equal(late->body_position.column, 49);
     assert_int_equal(late->parameter_count, 2);
