@@ -1,0 +1,69 @@
+/* What the engine needs of a store of relationships. One implementation so far: memory/.
+ *
+ * Writing goes begin, reads and changes, end: one writer at a time, and what is read in between is the head. The
+ * judging (shapes, names, types, preconditions) is the engine's and the same for every store. Reading goes
+ * through a snapshot that the caller has pinned. */
+#ifndef LIC_DATASTORE_DATASTORE_H
+#define LIC_DATASTORE_DATASTORE_H
+
+#include "base/arena.h"
+#include "datastore/filter.h"
+#include "datastore/typing.h"
+#include "graph/graph.h"
+
+typedef struct lic_store lic_store;
+
+/* One change of a write. The relationship is typed; changes of one write have distinct identities. */
+typedef struct lic_store_change {
+    licet_operation operation;
+    lic_typed       typed;
+    lic_str         resource_id;
+    lic_str         subject_id;
+} lic_store_change;
+
+/* One relationship that was read. Rows are ordered by their edges: resource first, then subject. */
+typedef struct lic_row {
+    lic_edge edge; /* its place in the order of a read; the numbers are the store's */
+    lic_str  resource_id;
+    lic_str  subject_id;
+} lic_row;
+
+/* Rows of one read. They live in the arena, their ids there or in the store: until the first of both ends. */
+typedef struct lic_rows {
+    lic_row *items;
+    size_t   count;
+} lic_rows;
+
+typedef struct lic_store_methods {
+    /* The write lock. `head` is the newest revision. */
+    void (*begin)(lic_store *store, uint64_t *head);
+    void (*end)(lic_store *store);
+
+    /* Between begin and end: applies all changes, or none and says why (ALREADY_EXISTS, OUT_OF_MEMORY). No changes
+     * make a revision too. */
+    licet_status (*apply)(lic_store *store, const lic_store_change *changes, size_t count, uint64_t *revision,
+                          licet_error **error);
+
+    /* Between begin and end: deletes what matches. With a limit, more than that many are an error unless partial is
+     * allowed. *count is the number deleted. */
+    licet_status (*erase)(lic_store *store, const lic_filter *filter, uint64_t limit, bool allow_partial,
+                          uint64_t *count, uint64_t *revision, licet_error **error);
+
+    /* At most `most` rows that match, the first ones behind `after` (NULL: the first of all). */
+    licet_status (*read)(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter,
+                         const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows, licet_error **error);
+
+    void (*free)(lic_store *store);
+} lic_store_methods;
+
+struct lic_store {
+    const lic_store_methods *methods;
+};
+
+/* The row as a record. Views live as long as the row and the names. */
+void lic_row_relationship(const lic_names *names, const lic_row *row, licet_relationship *relationship);
+
+/* Order of rows: <0, 0, >0. */
+int lic_edge_compare(const lic_edge *a, const lic_edge *b);
+
+#endif

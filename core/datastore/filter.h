@@ -1,0 +1,34 @@
+/* Filters of reads, deletes and preconditions (api.md 10): shape, names, and the form that stores work with. */
+#ifndef LIC_DATASTORE_FILTER_H
+#define LIC_DATASTORE_FILTER_H
+
+#include "base/error.h"
+#include "schema/program.h"
+
+/* A filter's names as numbers. Texts are views of the request. */
+typedef struct lic_filter {
+    lic_type resource_type; /* LIC_NO_TYPE: any */
+    lic_slot resource_slot; /* LIC_NO_SLOT: any, or see relation */
+    lic_str  relation;      /* without a resource type: of any type; not given: any */
+    lic_str  resource_id;
+    lic_str  resource_id_prefix;
+    lic_type subject_type; /* LIC_NO_TYPE: any */
+    lic_slot subject_slot; /* LIC_NO_SLOT: any */
+    lic_str  subject_id;
+} lic_filter;
+
+/* Where a filter is used decides two of its rules. */
+typedef enum lic_filter_use {
+    LIC_FILTER_READ,        /* a permission's name is an error; "*" with a relation matches nothing */
+    LIC_FILTER_DELETE,      /* a permission's name matches nothing; "*" with a relation is an error */
+    LIC_FILTER_PRECONDITION /* the same */
+} lic_filter_use;
+
+/* The fields' shapes. `field` says which filter. */
+licet_status lic_filter_check(const char *field, const licet_filter *filter, lic_filter_use use, licet_error **error);
+
+/* The names. The shape is checked. */
+licet_status lic_filter_compile(const lic_program *program, const licet_filter *filter, lic_filter_use use,
+                                lic_filter *compiled, licet_error **error);
+
+#endif

@@ -1,0 +1,220 @@
+/* Writes and reads of the store in memory. Existence is a question to the graph's head under the write lock; ids are
+ * interned only when nothing can refuse the write any more but memory. */
+#include "datastore/memory/memory.h"
+
+#include "datastore/memory/select.h"
+#include "datastore/relationship.h"
+
+typedef struct memory_store {
+    lic_store        base;
+    lic_memory      *memory;
+    lic_graph       *graph;
+    const lic_names *names;
+} memory_store;
+
+static memory_store *of(lic_store *store)
+{
+    return (memory_store *)store;
+}
+
+static void memory_begin(lic_store *store, uint64_t *head)
+{
+    lic_graph_lock(of(store)->graph);
+    *head = lic_graph_head(of(store)->graph);
+}
+
+static void memory_end(lic_store *store)
+{
+    lic_graph_unlock(of(store)->graph);
+}
+
+/* The nodes as far as they are known. */
+static lic_edge find_edge(const memory_store *m, const lic_store_change *change)
+{
+    lic_slot resource = change->typed.resource;
+    lic_slot subject  = change->typed.subject;
+
+    return (lic_edge){
+        { resource, lic_graph_find_node(m->graph, lic_names_type_of(m->names, resource), change->resource_id) },
+        { subject, lic_graph_find_node(m->graph, lic_names_type_of(m->names, subject), change->subject_id) },
+    };
+}
+
+static licet_status fail_exists(const memory_store *m, const lic_store_change *change, const lic_edge *edge,
+                                licet_error **error)
+{
+    lic_row            row = { *edge, change->resource_id, change->subject_id };
+    licet_relationship relationship;
+    lic_text           text;
+    licet_status       status;
+
+    lic_row_relationship(m->names, &row, &relationship);
+    lic_text_init(&text, m->memory);
+    status = lic_relationship_print(&relationship, &text, error);
+    if (status == LICET_OK && text.failed)
+        status = lic_fail_memory(error);
+    if (status == LICET_OK)
+        status = lic_fail_reason(error, LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "ATTEMPT_TO_RECREATE_RELATIONSHIP",
+                                 LIC_NOWHERE, "could not create relationship `%.*s`, as it exists already",
+                                 LIC_STR_ARG(text));
+    lic_text_free(&text);
+    return status;
+}
+
+static licet_status refuse_existing(const memory_store *m, const lic_store_change *changes, size_t count,
+                                    licet_error **error)
+{
+    licet_status status = LICET_OK;
+    lic_snapshot head;
+
+    lic_snapshot_pin(m->graph, &head);
+    for (size_t i = 0; i < count && status == LICET_OK; i++) {
+        lic_edge edge = find_edge(m, &changes[i]);
+
+        if (changes[i].operation == LICET_CREATE && edge.resource.node != LIC_NO_NODE &&
+            edge.subject.node != LIC_NO_NODE && lic_snapshot_has(&head, edge.resource, edge.subject))
+            status = fail_exists(m, &changes[i], &edge, error);
+    }
+    lic_snapshot_unpin(&head);
+    return status;
+}
+
+static bool intern(const memory_store *m, lic_ref *end, lic_str id)
+{
+    if (end->node == LIC_NO_NODE)
+        end->node = lic_graph_intern_node(m->graph, lic_names_type_of(m->names, end->slot), id);
+    return end->node != LIC_NO_NODE;
+}
+
+/* Deleting what never was is no change. */
+static bool to_graph(const memory_store *m, const lic_store_change *changes, size_t count, lic_change *out,
+                     size_t *out_count)
+{
+    *out_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        lic_edge edge    = find_edge(m, &changes[i]);
+        bool     present = changes[i].operation != LICET_DELETE;
+
+        if (!present && (edge.resource.node == LIC_NO_NODE || edge.subject.node == LIC_NO_NODE))
+            continue;
+        if (!intern(m, &edge.resource, changes[i].resource_id) || !intern(m, &edge.subject, changes[i].subject_id))
+            return false;
+        out[(*out_count)++] = (lic_change){ edge, present };
+    }
+    return true;
+}
+
+static licet_status memory_apply(lic_store *store, const lic_store_change *changes, size_t count, uint64_t *revision,
+                                 licet_error **error)
+{
+    memory_store *m = of(store);
+    lic_change   *graph_changes;
+    size_t        graph_count;
+    licet_status  status;
+
+    status = refuse_existing(m, changes, count, error);
+    if (status != LICET_OK)
+        return status;
+    graph_changes = lic_alloc_array(m->memory, count, sizeof *graph_changes);
+    if ((graph_changes == NULL && count > 0) || !to_graph(m, changes, count, graph_changes, &graph_count) ||
+        !lic_graph_apply(m->graph, graph_changes, graph_count, revision))
+        status = lic_fail_memory(error);
+    lic_free(m->memory, graph_changes, count * sizeof *graph_changes);
+    return status;
+}
+
+static licet_status fail_too_many(uint64_t limit, licet_error **error)
+{
+    return lic_fail_reason(
+        error, LICET_INVALID_ARGUMENT, LICET_KIND_LIMIT, "TOO_MANY_RELATIONSHIPS_FOR_TRANSACTIONAL_DELETE", LIC_NOWHERE,
+        "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
+}
+
+static bool erase_edges(const memory_store *m, const lic_edge *edges, size_t count, uint64_t *revision)
+{
+    lic_change *changes = lic_alloc_array(m->memory, count, sizeof *changes);
+    bool        done    = changes != NULL || count == 0;
+
+    for (size_t i = 0; i < count && done; i++)
+        changes[i] = (lic_change){ edges[i], false };
+    done = done && lic_graph_apply(m->graph, changes, count, revision);
+    lic_free(m->memory, changes, count * sizeof *changes);
+    return done;
+}
+
+static licet_status memory_erase(lic_store *store, const lic_filter *filter, uint64_t limit, bool allow_partial,
+                                 uint64_t *count, uint64_t *revision, licet_error **error)
+{
+    memory_store *m      = of(store);
+    lic_edges     edges  = { .memory = m->memory };
+    licet_status  status = LICET_OK;
+    size_t        most   = limit == 0 ? SIZE_MAX : (size_t)limit + (allow_partial ? 0 : 1);
+    lic_snapshot  head;
+    bool          selected;
+
+    lic_snapshot_pin(m->graph, &head);
+    selected = lic_memory_select(&head, m->names, filter, NULL, most, &edges);
+    lic_snapshot_unpin(&head);
+    if (!selected)
+        status = lic_fail_memory(error);
+    else if (limit != 0 && edges.count > limit)
+        status = fail_too_many(limit, error);
+    else if (!erase_edges(m, edges.items, edges.count, revision))
+        status = lic_fail_memory(error);
+    *count = status == LICET_OK ? edges.count : 0;
+    lic_edges_free(&edges);
+    return status;
+}
+
+static lic_row row_of(const memory_store *m, const lic_edge *edge)
+{
+    return (lic_row){
+        *edge,
+        lic_graph_node_id(m->graph, lic_names_type_of(m->names, edge->resource.slot), edge->resource.node),
+        lic_graph_node_id(m->graph, lic_names_type_of(m->names, edge->subject.slot), edge->subject.node),
+    };
+}
+
+/* The ids are the graph's: the rows live as long as it does. */
+static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter,
+                                const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows,
+                                licet_error **error)
+{
+    memory_store *m      = of(store);
+    lic_edges     edges  = { .memory = m->memory };
+    licet_status  status = LICET_OK;
+
+    *rows = (lic_rows){ NULL, 0 };
+    if (!lic_memory_select(snapshot, m->names, filter, after, most, &edges) ||
+        (rows->items = lic_new_array(arena, edges.count, lic_row)) == NULL)
+        status = lic_fail_memory(error);
+    for (size_t i = 0; i < edges.count && status == LICET_OK; i++)
+        rows->items[i] = row_of(m, &edges.items[i]);
+    rows->count = status == LICET_OK ? edges.count : 0;
+    lic_edges_free(&edges);
+    return status;
+}
+
+static void memory_free(lic_store *store)
+{
+    lic_free(of(store)->memory, store, sizeof(memory_store));
+}
+
+static const lic_store_methods methods = {
+    .begin = memory_begin,
+    .end   = memory_end,
+    .apply = memory_apply,
+    .erase = memory_erase,
+    .read  = memory_read,
+    .free  = memory_free,
+};
+
+lic_store *lic_memory_store_new(lic_memory *memory, lic_graph *graph, const lic_names *names)
+{
+    memory_store *store = lic_alloc_zero(memory, sizeof *store);
+
+    if (store == NULL)
+        return NULL;
+    *store = (memory_store){ { &methods }, memory, graph, names };
+    return &store->base;
+}

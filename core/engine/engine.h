@@ -1,0 +1,87 @@
+/* The engine: where schema and relationships meet. It picks the revision that a request's consistency asks for, pins
+ * it, finds the schema of that revision and calls the evaluator. Defines the public functions of checks, writes, reads
+ * and statistics; each begins with lic_engine_enter() and ends with lic_engine_leave().
+ *
+ * Law: graph, names and store are there as long as the engine's memory is, also when it is closed; what close ends is
+ * that anybody may use them. */
+#ifndef LIC_ENGINE_ENGINE_H
+#define LIC_ENGINE_ENGINE_H
+
+#include "datastore/datastore.h"
+#include "engine/gate.h"
+#include "engine/schemas.h"
+#include "engine/token.h"
+#include "eval/eval.h"
+
+/* For buffers of one call: filling them with zeros, as our builds do with all variables, would cost more than a check. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define LIC_UNINITIALIZED __attribute__((uninitialized))
+#endif
+#endif
+#ifndef LIC_UNINITIALIZED
+#define LIC_UNINITIALIZED
+#endif
+
+#define LIC_ENGINE_TAG UINT64_C(0x6c69636574656e67) /* "liceteng" */
+#define LIC_MAX_UPDATES 1000
+#define LIC_MAX_PRECONDITIONS 1000
+#define LIC_MAX_PAGE 1000
+#define LIC_MAX_BULK 10000
+
+struct licet_engine {
+    uint64_t         tag;
+    _Atomic uint32_t references;
+    lic_memory      *memory; /* held */
+    lic_names       *names;
+    lic_graph       *graph;
+    lic_store       *store;
+    lic_schemas      schemas;
+    lic_eval_limits  limits;
+    lic_identity     identity;
+    licet_engine    *previous; /* in the registry */
+    licet_engine    *next;
+    bool             registered;
+    lic_gate         gate;
+};
+
+/* A call in progress. */
+typedef struct lic_call {
+    lic_gate_lane *lane;
+} lic_call;
+
+/* MISUSE for NULL and for what is not an engine, CLOSED for a closed one. */
+licet_status lic_engine_enter(licet_engine *engine, lic_call *call, licet_error **error);
+
+static inline void lic_engine_leave(lic_call *call)
+{
+    lic_gate_leave(call->lane);
+}
+
+/* Inside a call. Pins the revision that the consistency asks for: INVALID_TOKEN, REVISION_EXPIRED, INVALID_ARGUMENT. */
+licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency *consistency, lic_snapshot *snapshot,
+                            licet_error **error);
+
+/* The same for an exact revision. */
+licet_status lic_engine_pin_at(const licet_engine *engine, uint64_t revision, lic_snapshot *snapshot,
+                               licet_error **error);
+
+/* The program of a pinned snapshot. */
+static inline const lic_program *lic_engine_program(const licet_engine *engine, const lic_snapshot *snapshot)
+{
+    return lic_schemas_at(&engine->schemas, snapshot->revision)->program;
+}
+
+/* For records from outside: MISUSE, saying which one is NULL or of a size that this version does not know. */
+licet_status lic_fail_record(licet_error **error, const char *name);
+/* A record is known when its size is that of the one version there has been. */
+#define LIC_RECORD_KNOWN(record) ((record) != NULL && (record)->size == sizeof *(record))
+
+/* Every public function's first act: no error yet. */
+static inline void lic_error_begin(licet_error **error)
+{
+    if (error != NULL)
+        *error = NULL;
+}
+
+#endif

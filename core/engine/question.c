@@ -1,0 +1,148 @@
+/* From texts to numbers. An id that occurs nowhere is a number too: LIC_NO_NODE, or, where the other id is one as well and
+ * could be taken for the same, LIC_OTHER_NODE. */
+#include "engine/question.h"
+
+#include <stdio.h>
+
+#include "datastore/object.h"
+
+/* ---------------------------------------------------------------- the fast way */
+
+/* An id that is found was written once, so it is a good one. One that is not found has to be looked at. */
+static bool find_id(const lic_graph *graph, lic_type type, lic_str id, uint32_t *node)
+{
+    if (id.size == 0 || id.size > LIC_MAX_ID_BYTES)
+        return false;
+    *node = lic_graph_find_node(graph, type, id);
+    if (*node != LIC_NO_NODE)
+        return *node != LIC_WILDCARD_NODE;
+    for (size_t i = 0; i < id.size; i++) {
+        if (!lic_is_id_byte((unsigned char)id.data[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Two unknown ids of one type are the same only if their texts are. */
+static void tell_apart(lic_question *question, bool same_type, lic_str resource_id, lic_str subject_id)
+{
+    if (question->node == LIC_NO_NODE && question->subject.node == LIC_NO_NODE && same_type &&
+        !lic_str_equal(resource_id, subject_id))
+        question->node = LIC_OTHER_NODE;
+}
+
+/* The definition, slot and type of a subject. */
+static bool find_subject(const lic_program *program, const lic_object *subject, lic_question *question)
+{
+    lic_rel relation;
+
+    question->subject_definition = lic_program_definition(program, subject->type);
+    if (question->subject_definition == LIC_NO_DEFINITION)
+        return false;
+    question->subject.slot = program->definitions[question->subject_definition].ellipsis;
+    if (!lic_str_given(subject->relation))
+        return true;
+    relation = lic_program_relation(program, question->subject_definition, subject->relation);
+    if (relation == LIC_NO_REL)
+        return false;
+    question->subject.slot = program->relations[relation].slot;
+    return true;
+}
+
+bool lic_question_find(const lic_program *program, const lic_graph *graph, const licet_check_request *request,
+                       lic_question *question)
+{
+    lic_object resource;
+    lic_object subject;
+    uint32_t   definition;
+
+    if (!lic_object_split(request->resource, &resource) || !lic_subject_split(request->subject, &subject) ||
+        !lic_str_given(request->permission))
+        return false;
+    definition = lic_program_definition(program, resource.type);
+    if (definition == LIC_NO_DEFINITION || !find_subject(program, &subject, question))
+        return false;
+    question->relation = lic_program_relation(program, definition, request->permission);
+    if (question->relation == LIC_NO_REL)
+        return false;
+    if (!find_id(graph, program->definitions[definition].type, resource.id, &question->node) ||
+        !find_id(graph, program->definitions[question->subject_definition].type, subject.id, &question->subject.node))
+        return false;
+    tell_apart(question, definition == question->subject_definition, resource.id, subject.id);
+    return true;
+}
+
+/* ---------------------------------------------------------------- the slow way */
+
+static const char *field_name(char *where, size_t size, const char *item, const char *field)
+{
+    snprintf(where, size, "%s%s", item, field);
+    return where;
+}
+
+static licet_status subject_check(const char *field, lic_str text, licet_error **error)
+{
+    lic_object   subject;
+    licet_status status = lic_subject_check(field, text, error);
+
+    if (status == LICET_OK && lic_subject_split(text, &subject) && lic_str_given(subject.relation) &&
+        lic_str_equal(subject.id, LIC_STR("*")))
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "%s: the wildcard subject can not have a relation", field);
+    return status;
+}
+
+licet_status lic_question_check(const char *item, const licet_check_request *request, bool wildcard_ok,
+                                licet_error **error)
+{
+    char         where[64];
+    licet_status status;
+
+    LIC_TRY(lic_object_check(field_name(where, sizeof where, item, "resource"), request->resource, wildcard_ok, error));
+    LIC_TRY(lic_relation_check(field_name(where, sizeof where, item, "permission"), request->permission, error));
+    LIC_TRY(subject_check(field_name(where, sizeof where, item, "subject"), request->subject, error));
+done:
+    return status;
+}
+
+static licet_status resolve_subject(const lic_program *program, const lic_object *subject, lic_question *question,
+                                    licet_error **error)
+{
+    lic_rel      relation;
+    licet_status status;
+
+    LIC_TRY(lic_find_definition(program, subject->type, &question->subject_definition, error));
+    question->subject.slot = program->definitions[question->subject_definition].ellipsis;
+    if (lic_str_given(subject->relation)) {
+        LIC_TRY(lic_find_relation(program, question->subject_definition, subject->relation, &relation, error));
+        question->subject.slot = program->relations[relation].slot;
+    }
+    if (lic_str_equal(subject->id, LIC_STR("*")))
+        status = lic_fail_reason(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "WILDCARD_NOT_ALLOWED", LIC_NOWHERE,
+                                 "subject: a check can not be about the wildcard");
+done:
+    return status;
+}
+
+licet_status lic_question_resolve(const lic_program *program, const lic_graph *graph,
+                                  const licet_check_request *request, lic_question *question, licet_error **error)
+{
+    lic_object   resource = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
+    lic_object   subject  = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
+    uint32_t     definition;
+    licet_status status;
+
+    lic_object_split(request->resource, &resource);
+    lic_subject_split(request->subject, &subject);
+    LIC_TRY(lic_find_definition(program, resource.type, &definition, error));
+    LIC_TRY(lic_find_relation(program, definition, request->permission, &question->relation, error));
+    LIC_TRY(resolve_subject(program, &subject, question, error));
+    question->node = lic_graph_find_node(graph, program->definitions[definition].type, resource.id);
+    question->subject.node =
+        lic_graph_find_node(graph, program->definitions[question->subject_definition].type, subject.id);
+    tell_apart(question, definition == question->subject_definition, resource.id, subject.id);
+    if (question->node == LIC_WILDCARD_NODE) /* of a bulk check: an object like no other */
+        question->node = LIC_OTHER_NODE;
+done:
+    return status;
+}

@@ -1,0 +1,50 @@
+/* A check's three texts as the numbers that the evaluator works with.
+ *
+ * Almost every check is about names and ids that exist, and what exists has the right shape: so first everything is
+ * looked up, and shapes are judged only when something was not found. The order of errors (api.md 3) is kept by asking
+ * again, slowly, after any failure. */
+#ifndef LIC_ENGINE_QUESTION_H
+#define LIC_ENGINE_QUESTION_H
+
+#include "engine/engine.h"
+
+typedef struct lic_question {
+    uint32_t subject_definition;
+    lic_ref  subject; /* node: never the wildcard */
+    lic_rel  relation;
+    uint32_t node; /* of the resource */
+} lic_question;
+
+/* false: something is wrong, or needs the slow way. */
+bool lic_question_find(const lic_program *program, const lic_graph *graph, const licet_check_request *request,
+                       lic_question *question);
+
+/* Shapes. item: "item 3: " or "". A bulk check's resource may be the wildcard, which nobody has. */
+licet_status lic_question_check(const char *item, const licet_check_request *request, bool wildcard_ok,
+                                licet_error **error);
+
+/* The slow way, for requests whose shape is right: NOT_FOUND for unknown names, INVALID_ARGUMENT for a wildcard as the
+ * subject. */
+licet_status lic_question_resolve(const lic_program *program, const lic_graph *graph,
+                                  const licet_check_request *request, lic_question *question, licet_error **error);
+
+/* The first act of every check. Its error is not freed: nobody promised that there is one. */
+static inline void lic_deny(licet_result *result)
+{
+    result->permissionship = LICET_NO_PERMISSION;
+    result->status         = LICET_OK;
+    result->revision       = 0;
+    result->error          = NULL;
+}
+
+/* The last act. */
+static inline void lic_answer(licet_result *result, lic_membership answer, uint64_t revision)
+{
+    result->revision = revision;
+    if (answer.value == LIC_YES)
+        result->permissionship = LICET_HAS_PERMISSION;
+    else if (answer.value == LIC_IF)
+        result->permissionship = LICET_CONDITIONAL_PERMISSION;
+}
+
+#endif

@@ -1,0 +1,286 @@
+/* Reading relationships: a stream fetches page after page at its revision, and between two calls holds nothing of the
+ * graph, so one that is left alone makes nobody wait: it may find its revision gone. */
+#include "engine/engine.h"
+
+/* Pages grow, so that a short read does little and a long one is not slowed by starting again and again. */
+#define FIRST_PAGE 64u
+#define LAST_PAGE 65536u
+#define STREAM_TAG UINT64_C(0x6c69637374726561) /* "licstrea" */
+
+struct licet_stream {
+    uint64_t      tag;
+    licet_engine *engine; /* held */
+    lic_arena     arena;  /* the filter's texts */
+    lic_filter    filter;
+    uint64_t      revision;
+    uint64_t      left; /* of the limit; UINT64_MAX: there is none */
+    lic_arena     page_arena;
+    lic_rows      page;
+    size_t        next;      /* in the page */
+    size_t        page_size; /* of the next one */
+    bool          is_last;   /* no page follows */
+    bool          has_place;
+    lic_cursor    place; /* after what was returned last */
+    char          cursor[LIC_CURSOR_CAPACITY];
+};
+
+/* --------------------------------------------------- requests and cursors */
+
+static void digest_str(lic_text *out, lic_str s)
+{
+    lic_text_add_char(out, lic_str_given(s) ? '+' : '-');
+    lic_text_add_u64(out, s.size);
+    lic_text_add_char(out, ':');
+    lic_text_add(out, s);
+}
+
+/* What a cursor is bound to: filter, limit and consistency. */
+static licet_status digest_of(const licet_engine *engine, const licet_read_request *request,
+                              uint8_t digest[LIC_DIGEST_BYTES], licet_error **error)
+{
+    const licet_filter *f      = &request->filter;
+    licet_status        status = LICET_OK;
+    lic_text            text;
+
+    lic_text_init(&text, engine->memory);
+    digest_str(&text, f->resource_type);
+    digest_str(&text, f->resource_id);
+    digest_str(&text, f->resource_id_prefix);
+    digest_str(&text, f->relation);
+    digest_str(&text, f->subject_type);
+    digest_str(&text, f->subject_id);
+    digest_str(&text, f->subject_relation);
+    digest_str(&text, request->consistency.token);
+    lic_text_add_u64(&text, (uint64_t)request->consistency.freshness);
+    lic_text_add_char(&text, ',');
+    lic_text_add_u64(&text, request->limit);
+    if (text.failed)
+        status = lic_fail_memory(error);
+    else
+        lic_digest(&engine->identity, lic_text_str(&text), digest);
+    lic_text_free(&text);
+    return status;
+}
+
+/* A cursor outranks the consistency. */
+static licet_status pin(licet_stream *stream, const licet_read_request *request, lic_snapshot *snapshot,
+                        licet_error **error)
+{
+    uint8_t      digest[LIC_DIGEST_BYTES];
+    licet_status status = digest_of(stream->engine, request, digest, error);
+
+    if (status != LICET_OK)
+        return status;
+    if (!lic_str_given(request->cursor)) {
+        memcpy(stream->place.digest, digest, sizeof digest);
+        return lic_engine_pin(stream->engine, &request->consistency, snapshot, error);
+    }
+    status = lic_cursor_read(&stream->engine->identity, request->cursor, &stream->place, error);
+    if (status != LICET_OK)
+        return status;
+    if (memcmp(stream->place.digest, digest, sizeof digest) != 0)
+        return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
+                               "the cursor belongs to another request");
+    stream->has_place = true;
+    return lic_engine_pin_at(stream->engine, stream->place.revision, snapshot, error);
+}
+
+static bool copy_str(lic_arena *arena, lic_str *s)
+{
+    if (lic_str_given(*s))
+        *s = lic_arena_str(arena, *s);
+    else
+        return true;
+    return lic_str_given(*s);
+}
+
+/* The compiled filter views the caller's texts: from here on it views ours. */
+static bool keep_filter(licet_stream *stream)
+{
+    lic_filter *f = &stream->filter;
+
+    return copy_str(&stream->arena, &f->relation) && copy_str(&stream->arena, &f->resource_id) &&
+           copy_str(&stream->arena, &f->resource_id_prefix) && copy_str(&stream->arena, &f->subject_id);
+}
+
+static licet_status stream_fill(licet_stream *stream, const licet_read_request *request, licet_error **error)
+{
+    lic_snapshot snapshot;
+    licet_status status = pin(stream, request, &snapshot, error);
+
+    if (status != LICET_OK)
+        return status;
+    stream->revision       = snapshot.revision;
+    stream->place.revision = snapshot.revision;
+    status = lic_filter_compile(lic_engine_program(stream->engine, &snapshot), &request->filter, LIC_FILTER_READ,
+                                &stream->filter, error);
+    lic_snapshot_unpin(&snapshot);
+    if (status == LICET_OK && !keep_filter(stream))
+        status = lic_fail_memory(error);
+    return status;
+}
+
+/* ------------------------------------------------------------------ stream */
+
+static licet_status stream_new(licet_engine *engine, const licet_read_request *request, licet_stream **out,
+                               licet_error **error)
+{
+    licet_stream *stream = lic_alloc_zero(engine->memory, sizeof *stream);
+    licet_status  status;
+
+    if (stream == NULL)
+        return lic_fail_memory(error);
+    licet_engine_retain(engine);
+    stream->tag       = STREAM_TAG;
+    stream->engine    = engine;
+    stream->left      = request->limit == 0 ? UINT64_MAX : request->limit;
+    stream->page_size = FIRST_PAGE;
+    lic_arena_init(&stream->arena, engine->memory);
+    lic_arena_init(&stream->page_arena, engine->memory);
+    status = stream_fill(stream, request, error);
+    if (status == LICET_OK)
+        *out = stream;
+    else
+        licet_stream_release(stream);
+    return status;
+}
+
+static licet_status request_check(const licet_read_request *request, licet_error **error)
+{
+    if (!LIC_RECORD_KNOWN(&request->filter))
+        return lic_fail_record(error, "filter");
+    if (request->limit > LIC_MAX_PAGE)
+        return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
+                               LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE,
+                               (unsigned)request->limit);
+    return lic_filter_check("filter", &request->filter, LIC_FILTER_READ, error);
+}
+
+licet_status licet_read_relationships(licet_engine *engine, const licet_read_request *request, licet_stream **stream,
+                                      licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    if (stream == NULL)
+        return lic_fail_record(error, "stream");
+    *stream = NULL;
+    if (!LIC_RECORD_KNOWN(request))
+        return lic_fail_record(error, "request");
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    status = request_check(request, error);
+    if (status == LICET_OK)
+        status = stream_new(engine, request, stream, error);
+    lic_engine_leave(&call);
+    return status;
+}
+
+/* A page that is not full is the last. */
+static licet_status fetch(licet_stream *stream, licet_error **error)
+{
+    size_t       wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
+    lic_store   *store  = stream->engine->store;
+    lic_snapshot snapshot;
+    licet_status status;
+
+    status = lic_engine_pin_at(stream->engine, stream->revision, &snapshot, error);
+    if (status != LICET_OK)
+        return status;
+    lic_arena_free(&stream->page_arena);
+    stream->next = 0;
+    status = store->methods->read(store, &snapshot, &stream->filter, stream->has_place ? &stream->place.after : NULL,
+                                  wanted, &stream->page_arena, &stream->page, error);
+    lic_snapshot_unpin(&snapshot);
+    if (status != LICET_OK) {
+        stream->page = (lic_rows){ NULL, 0 };
+        return status;
+    }
+    if (stream->left != UINT64_MAX)
+        stream->left -= stream->page.count;
+    stream->is_last   = stream->page.count < wanted || stream->left == 0;
+    stream->page_size = stream->page_size < LAST_PAGE ? stream->page_size * 2 : LAST_PAGE;
+    return LICET_OK;
+}
+
+static licet_status next_relationship(licet_stream *stream, licet_relationship *relationship, bool *found,
+                                      licet_error **error)
+{
+    const lic_row *row;
+    licet_status   status;
+
+    if (stream->next == stream->page.count && !stream->is_last) {
+        status = fetch(stream, error);
+        if (status != LICET_OK)
+            return status;
+    }
+    if (stream->next == stream->page.count)
+        return LICET_OK;
+    row = &stream->page.items[stream->next++];
+    lic_row_relationship(stream->engine->names, row, relationship);
+    stream->place.after = row->edge;
+    stream->has_place   = true;
+    *found              = true;
+    return LICET_OK;
+}
+
+static bool is_stream(const licet_stream *stream)
+{
+    return stream != NULL && stream->tag == STREAM_TAG;
+}
+
+licet_status licet_stream_next_relationship(licet_stream *stream, licet_relationship *relationship, bool *found,
+                                            licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    if (found != NULL)
+        *found = false;
+    if (!LIC_RECORD_KNOWN(relationship))
+        return lic_fail_record(error, "relationship");
+    *relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
+    if (found == NULL)
+        return lic_fail_record(error, "found");
+    if (!is_stream(stream))
+        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "stream is NULL or not a stream");
+    status = lic_engine_enter(stream->engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    status = next_relationship(stream, relationship, found, error);
+    lic_engine_leave(&call);
+    return status;
+}
+
+licet_str licet_stream_cursor(licet_stream *stream)
+{
+    if (!is_stream(stream) || !stream->has_place)
+        return (licet_str){ NULL, 0 };
+    return (licet_str){ stream->cursor, lic_cursor_make(&stream->engine->identity, &stream->place, stream->cursor) };
+}
+
+void licet_stream_token(const licet_stream *stream, licet_token *token)
+{
+    if (token == NULL)
+        return;
+    token->text[0] = '\0';
+    if (is_stream(stream))
+        lic_token_make(&stream->engine->identity, stream->revision, token);
+}
+
+void licet_stream_release(licet_stream *stream)
+{
+    licet_engine *engine;
+
+    if (!is_stream(stream))
+        return;
+    engine      = stream->engine;
+    stream->tag = 0;
+    lic_arena_free(&stream->page_arena);
+    lic_arena_free(&stream->arena);
+    lic_free(engine->memory, stream, sizeof *stream);
+    licet_engine_release(engine);
+}

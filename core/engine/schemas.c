@@ -1,0 +1,77 @@
+/* A withdrawn entry stays at the head of the list, since a reader may be looking at it, with a revision that nobody
+ * has; the next schema takes its place. */
+#include "engine/schemas.h"
+
+#define NEVER UINT64_MAX
+
+void lic_schemas_init(lic_schemas *schemas, lic_memory *memory)
+{
+    schemas->memory = memory;
+    atomic_init(&schemas->newest, NULL);
+}
+
+/* context: the memory. */
+static void free_chain(void *context, void *thing)
+{
+    lic_schema_entry *entry = thing;
+
+    while (entry != NULL) {
+        lic_schema_entry *older = atomic_load_explicit(&entry->older, memory_order_relaxed);
+
+        licet_schema_release(entry->schema);
+        lic_free(context, entry, sizeof *entry);
+        entry = older;
+    }
+}
+
+void lic_schemas_free(lic_schemas *schemas)
+{
+    free_chain(schemas->memory, atomic_load_explicit(&schemas->newest, memory_order_relaxed));
+    atomic_store_explicit(&schemas->newest, NULL, memory_order_relaxed);
+}
+
+static void entry_fill(lic_schema_entry *entry, uint64_t revision, licet_schema **schema)
+{
+    licet_schema_release(entry->schema);
+    entry->schema = *schema;
+    *schema       = NULL;
+    atomic_store_explicit(&entry->revision, revision, memory_order_release);
+}
+
+bool lic_schemas_add(lic_schemas *schemas, uint64_t revision, licet_schema **schema)
+{
+    lic_schema_entry *newest = atomic_load_explicit(&schemas->newest, memory_order_relaxed);
+    lic_schema_entry *entry;
+
+    if (newest != NULL && atomic_load_explicit(&newest->revision, memory_order_relaxed) == NEVER) {
+        entry_fill(newest, revision, schema);
+        return true;
+    }
+    entry = lic_alloc_zero(schemas->memory, sizeof *entry);
+    if (entry == NULL)
+        return false;
+    atomic_init(&entry->older, newest);
+    entry_fill(entry, revision, schema);
+    atomic_store_explicit(&schemas->newest, entry, memory_order_release);
+    return true;
+}
+
+void lic_schemas_withdraw(lic_schemas *schemas)
+{
+    lic_schema_entry *newest = atomic_load_explicit(&schemas->newest, memory_order_relaxed);
+
+    atomic_store_explicit(&newest->revision, NEVER, memory_order_release);
+}
+
+void lic_schemas_trim(lic_schemas *schemas, lic_graph *graph, uint64_t oldest)
+{
+    lic_schema_entry *entry = atomic_load_explicit(&schemas->newest, memory_order_relaxed);
+    lic_schema_entry *older;
+
+    while (atomic_load_explicit(&entry->revision, memory_order_relaxed) > oldest)
+        entry = atomic_load_explicit(&entry->older, memory_order_relaxed);
+    older = atomic_load_explicit(&entry->older, memory_order_relaxed);
+    /* Readers that pin from now on stop at `entry`, so they can't tell which of the two comes first. */
+    if (older != NULL && lic_graph_retire(graph, free_chain, schemas->memory, older))
+        atomic_store_explicit(&entry->older, NULL, memory_order_release);
+}

@@ -1,0 +1,438 @@
+/* Writes: of relationships, by filter, of the schema. Everything is judged here, in the order of api.md 11 and 12, and
+ * then given to the store, all between its begin and end. */
+#include "engine/engine.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "datastore/relationship.h"
+#include "datastore/schema_change.h"
+
+/* One write in progress. */
+typedef struct writing {
+    licet_engine      *engine;
+    lic_arena          arena;
+    const lic_program *program; /* of the head */
+    lic_snapshot       head;
+    uint64_t           revision; /* the new one */
+    licet_error      **error;
+} writing;
+
+/* "update 3", counted from 1 as a person does. */
+static const char *number_name(char *text, size_t size, const char *what, size_t index)
+{
+    snprintf(text, size, "%s %zu", what, index + 1);
+    return text;
+}
+
+static licet_status fail_count(licet_error **error, const char *reason, const char *what, size_t count, size_t most)
+{
+    return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, reason, LIC_NOWHERE,
+                           "%zu %s are more than the %zu of one request", count, what, most);
+}
+
+/* ---------------------------------------------------------- before the lock */
+
+static licet_status update_check(const licet_update *update, size_t index, licet_error **error)
+{
+    char field[48];
+
+    number_name(field, sizeof field, "update", index);
+    if (update->operation != LICET_CREATE && update->operation != LICET_TOUCH && update->operation != LICET_DELETE)
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "%s: %d is none of create, touch and delete", field, (int)update->operation);
+    return lic_relationship_check(field, &update->relationship, error);
+}
+
+static licet_status updates_check(const licet_write_request *request, licet_error **error)
+{
+    licet_status status = LICET_OK;
+
+    for (size_t i = 0; i < request->update_count && status == LICET_OK; i++)
+        status = lic_relationship_known(&request->updates[i].relationship)
+                     ? update_check(&request->updates[i], i, error)
+                     : lic_fail_record(error, "an update's relationship");
+    return status;
+}
+
+static licet_status precondition_check(const licet_precondition *precondition, size_t index, licet_error **error)
+{
+    char field[48];
+
+    number_name(field, sizeof field, "precondition", index);
+    if (!LIC_RECORD_KNOWN(&precondition->filter))
+        return lic_fail_record(error, "a precondition's filter");
+    if (precondition->expectation != LICET_MUST_MATCH && precondition->expectation != LICET_MUST_NOT_MATCH)
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "%s: %d is neither must match nor must not match", field, (int)precondition->expectation);
+    return lic_filter_check(field, &precondition->filter, LIC_FILTER_PRECONDITION, error);
+}
+
+static licet_status preconditions_check(const licet_precondition *preconditions, size_t count, licet_error **error)
+{
+    licet_status status = LICET_OK;
+
+    if (count > LIC_MAX_PRECONDITIONS)
+        return fail_count(error, "TOO_MANY_PRECONDITIONS_IN_REQUEST", "preconditions", count, LIC_MAX_PRECONDITIONS);
+    if (count > 0 && preconditions == NULL)
+        return lic_fail_record(error, "preconditions");
+    for (size_t i = 0; i < count && status == LICET_OK; i++)
+        status = precondition_check(&preconditions[i], i, error);
+    return status;
+}
+
+/* The six names, in the notation of texts; not given when memory ran out. */
+static lic_str identity_of(lic_arena *arena, const licet_relationship *r, licet_error **error)
+{
+    licet_relationship bare = *r;
+    lic_text           text;
+    lic_str            copy = { NULL, 0 };
+
+    bare.caveat_name    = (lic_str){ NULL, 0 };
+    bare.caveat_context = (lic_str){ NULL, 0 };
+    bare.expiration     = (lic_str){ NULL, 0 };
+    lic_text_init(&text, arena->memory);
+    if (lic_relationship_print(&bare, &text, error) == LICET_OK && !text.failed)
+        copy = lic_arena_str(arena, lic_text_str(&text));
+    lic_text_free(&text);
+    return copy;
+}
+
+static licet_status duplicates_check(lic_arena *arena, lic_map *seen, const licet_write_request *request,
+                                     licet_error **error)
+{
+    for (uint32_t i = 0; i < request->update_count; i++) {
+        lic_str  identity = identity_of(arena, &request->updates[i].relationship, error);
+        uint32_t first;
+
+        if (!lic_str_given(identity) || !lic_map_add(seen, identity, i, &first))
+            return lic_fail_memory(error);
+        if (first != i)
+            return lic_fail_reason(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
+                                   LIC_NOWHERE, "found more than one update with relationship `%.*s` in this request",
+                                   LIC_STR_ARG(identity));
+    }
+    return LICET_OK;
+}
+
+static licet_status no_duplicates(licet_engine *engine, const licet_write_request *request, licet_error **error)
+{
+    lic_arena    arena;
+    lic_map      seen;
+    licet_status status;
+
+    lic_arena_init(&arena, engine->memory);
+    lic_map_init(&seen, engine->memory, lic_random_key());
+    status = duplicates_check(&arena, &seen, request, error);
+    lic_map_free(&seen);
+    lic_arena_free(&arena);
+    return status;
+}
+
+/* ----------------------------------------------------------- under the lock */
+
+static void writing_begin(writing *w, licet_engine *engine, licet_error **error)
+{
+    uint64_t head;
+
+    w->engine = engine;
+    w->error  = error;
+    lic_arena_init(&w->arena, engine->memory);
+    engine->store->methods->begin(engine->store, &head);
+    lic_snapshot_pin(engine->graph, &w->head);
+    w->program  = lic_engine_program(engine, &w->head);
+    w->revision = 0;
+}
+
+static void writing_end(writing *w)
+{
+    lic_snapshot_unpin(&w->head);
+    w->engine->store->methods->end(w->engine->store);
+    lic_arena_free(&w->arena);
+}
+
+/* Names first, for all of them: an unknown name in the last outranks a type error in the first update. */
+static licet_status compile_preconditions(writing *w, const licet_precondition *preconditions, size_t count,
+                                          lic_filter **filters)
+{
+    licet_status status = LICET_OK;
+
+    *filters = lic_new_array(&w->arena, count, lic_filter);
+    if (*filters == NULL)
+        return lic_fail_memory(w->error);
+    for (size_t i = 0; i < count && status == LICET_OK; i++)
+        status =
+            lic_filter_compile(w->program, &preconditions[i].filter, LIC_FILTER_PRECONDITION, &(*filters)[i], w->error);
+    return status;
+}
+
+static licet_status preconditions_hold(writing *w, const licet_precondition *preconditions, const lic_filter *filters,
+                                       size_t count)
+{
+    lic_store   *store  = w->engine->store;
+    licet_status status = LICET_OK;
+    lic_rows     rows;
+
+    for (size_t i = 0; i < count && status == LICET_OK; i++) {
+        bool wanted = preconditions[i].expectation == LICET_MUST_MATCH;
+
+        status = store->methods->read(store, &w->head, &filters[i], NULL, 1, &w->arena, &rows, w->error);
+        if (status == LICET_OK && (rows.count > 0) != wanted)
+            status = lic_fail_reason(w->error, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT,
+                                     "WRITE_OR_DELETE_PRECONDITION_FAILURE", LIC_NOWHERE,
+                                     wanted ? "precondition %zu does not hold: no relationship matches"
+                                            : "precondition %zu does not hold: a relationship matches",
+                                     i + 1);
+    }
+    return status;
+}
+
+static licet_status type_updates(writing *w, const licet_write_request *request, lic_store_change **changes)
+{
+    licet_status status = LICET_OK;
+
+    *changes = lic_new_array(&w->arena, request->update_count, lic_store_change);
+    if (*changes == NULL)
+        return lic_fail_memory(w->error);
+    for (size_t i = 0; i < request->update_count && status == LICET_OK; i++) {
+        const licet_update *update = &request->updates[i];
+        lic_store_change   *change = &(*changes)[i];
+
+        change->operation   = update->operation;
+        change->resource_id = update->relationship.resource_id;
+        change->subject_id  = update->relationship.subject_id;
+        status = lic_type_relationship(w->program, &update->relationship, update->operation == LICET_DELETE,
+                                       &change->typed, w->error);
+    }
+    return status;
+}
+
+static licet_status write_inside(writing *w, const licet_write_request *request)
+{
+    lic_store        *store = w->engine->store;
+    lic_filter       *filters;
+    lic_store_change *changes;
+    licet_status      status;
+
+    LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
+    LIC_TRY(type_updates(w, request, &changes));
+    LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
+    LIC_TRY(store->methods->apply(store, changes, request->update_count, &w->revision, w->error));
+done:
+    return status;
+}
+
+static licet_status write_relationships(licet_engine *engine, const licet_write_request *request, licet_token *token,
+                                        licet_error **error)
+{
+    licet_status status;
+    writing      w;
+
+    LIC_TRY(updates_check(request, error));
+    LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, error));
+    LIC_TRY(no_duplicates(engine, request, error));
+    writing_begin(&w, engine, error);
+    status = write_inside(&w, request);
+    writing_end(&w);
+    if (status == LICET_OK && token != NULL)
+        lic_token_make(&engine->identity, w.revision, token);
+done:
+    return status;
+}
+
+static void empty_token(licet_token *token)
+{
+    if (token != NULL)
+        *token = (licet_token){ { 0 } };
+}
+
+licet_status licet_write(licet_engine *engine, const licet_write_request *request, licet_token *token,
+                         licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    empty_token(token);
+    if (!LIC_RECORD_KNOWN(request))
+        return lic_fail_record(error, "request");
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    if (request->update_count > LIC_MAX_UPDATES)
+        status = fail_count(error, "TOO_MANY_UPDATES_IN_REQUEST", "updates", request->update_count, LIC_MAX_UPDATES);
+    else if (request->update_count > 0 && request->updates == NULL)
+        status = lic_fail_record(error, "updates");
+    else
+        status = write_relationships(engine, request, token, error);
+    lic_engine_leave(&call);
+    return status;
+}
+
+/* ------------------------------------------------------------------ delete */
+
+static licet_status delete_inside(writing *w, const licet_delete_request *request, uint64_t *count)
+{
+    lic_store   *store = w->engine->store;
+    lic_filter   filter;
+    lic_filter  *filters;
+    licet_status status;
+
+    LIC_TRY(lic_filter_compile(w->program, &request->filter, LIC_FILTER_DELETE, &filter, w->error));
+    LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
+    LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
+    LIC_TRY(
+        store->methods->erase(store, &filter, request->limit, request->allow_partial, count, &w->revision, w->error));
+done:
+    return status;
+}
+
+static licet_status limit_check(uint32_t limit, licet_error **error)
+{
+    if (limit <= LIC_MAX_PAGE)
+        return LICET_OK;
+    return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
+                           LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)limit);
+}
+
+static licet_status delete_relationships(licet_engine *engine, const licet_delete_request *request,
+                                         licet_delete_result *result, licet_error **error)
+{
+    uint64_t     count = 0;
+    licet_status status;
+    writing      w;
+
+    if (!LIC_RECORD_KNOWN(&request->filter))
+        return lic_fail_record(error, "filter");
+    LIC_TRY(lic_filter_check("filter", &request->filter, LIC_FILTER_DELETE, error));
+    LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, error));
+    LIC_TRY(limit_check(request->limit, error));
+    writing_begin(&w, engine, error);
+    status = delete_inside(&w, request, &count);
+    writing_end(&w);
+    if (status != LICET_OK)
+        return status;
+    result->deleted_count = count;
+    result->partial       = request->limit != 0 && count == request->limit;
+    lic_token_make(&engine->identity, w.revision, &result->token);
+done:
+    return status;
+}
+
+licet_status licet_delete_relationships(licet_engine *engine, const licet_delete_request *request,
+                                        licet_delete_result *result, licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    if (!LIC_RECORD_KNOWN(result))
+        return lic_fail_record(error, "result");
+    *result = (licet_delete_result)LICET_DELETE_RESULT_INIT;
+    if (!LIC_RECORD_KNOWN(request))
+        return lic_fail_record(error, "request");
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    status = delete_relationships(engine, request, result, error);
+    lic_engine_leave(&call);
+    return status;
+}
+
+/* ------------------------------------------------------------------ schema */
+
+/* The schema is in the list before its revision is visible, so no reader of that revision misses it. */
+static licet_status install_schema(writing *w, licet_schema **schema)
+{
+    licet_engine *engine = w->engine;
+    licet_status  status;
+
+    status = lic_schema_change_check(engine->store, &w->head, engine->names, w->program, (*schema)->program, w->error);
+    if (status != LICET_OK)
+        return status;
+    if (!lic_schemas_add(&engine->schemas, w->head.revision + 1, schema))
+        return lic_fail_memory(w->error);
+    status = engine->store->methods->apply(engine->store, NULL, 0, &w->revision, w->error);
+    if (status != LICET_OK)
+        lic_schemas_withdraw(&engine->schemas);
+    return status;
+}
+
+static licet_status write_schema(licet_engine *engine, licet_str text, licet_token *token, licet_error **error)
+{
+    licet_schema_request request = LICET_SCHEMA_REQUEST_INIT;
+    licet_schema        *schema  = NULL;
+    licet_status         status;
+    writing              w;
+
+    request.text = text;
+    writing_begin(&w, engine, error);
+    status = lic_schema_new(engine->memory, engine->names, &request, &schema, error);
+    if (status == LICET_OK)
+        status = install_schema(&w, &schema);
+    if (status == LICET_OK)
+        lic_schemas_trim(&engine->schemas, engine->graph, lic_graph_oldest(engine->graph));
+    writing_end(&w);
+    licet_schema_release(schema);
+    if (status == LICET_OK && token != NULL)
+        lic_token_make(&engine->identity, w.revision, token);
+    return status;
+}
+
+licet_status licet_write_schema(licet_engine *engine, licet_str text, licet_token *token, licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    empty_token(token);
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    if (lic_str_given(text))
+        status = write_schema(engine, text, token, error);
+    else
+        status = lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE, "the schema text is not given");
+    lic_engine_leave(&call);
+    return status;
+}
+
+/* SpiceDB: a schema without definitions reads as none. */
+static licet_status read_schema(licet_engine *engine, licet_schema **schema, licet_token *token, licet_error **error)
+{
+    licet_status status = LICET_OK;
+    lic_snapshot head;
+
+    lic_snapshot_pin(engine->graph, &head);
+    *schema = (licet_schema *)lic_schemas_at(&engine->schemas, head.revision);
+    licet_schema_retain(*schema);
+    if (token != NULL)
+        lic_token_make(&engine->identity, head.revision, token);
+    lic_snapshot_unpin(&head);
+    if (licet_schema_definition_count(*schema) > 0)
+        return LICET_OK;
+    licet_schema_release(*schema);
+    *schema = NULL;
+    empty_token(token);
+    status = lic_fail(error, LICET_NOT_FOUND, LICET_KIND_NAME, LIC_NOWHERE, "no schema has been written");
+    return status;
+}
+
+licet_status licet_read_schema(licet_engine *engine, licet_schema **schema, licet_token *token, licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    empty_token(token);
+    if (schema == NULL)
+        return lic_fail_record(error, "schema");
+    *schema = NULL;
+    status  = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    status = read_schema(engine, schema, token, error);
+    lic_engine_leave(&call);
+    return status;
+}
