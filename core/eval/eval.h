@@ -3,12 +3,16 @@
  * Semantics (api.md 4 with the positions of its section 18): the least fixpoint of the rules over the snapshot.
  * A cycle adds no members; a cycle through the excluded side of an exclusion has no answer and is the depth failure.
  * Depth: a request starts with max_depth; each step to another object or name costs one, aliases cost nothing where
- * api.md 4.9 says so; a step that would start with nothing left fails. Yes decides a union, no an intersection, an
- * empty base an exclusion, also when another branch failed.
+ * api.md 4.9 says so; a step that would start with nothing left fails. Identity is seen before the step and costs
+ * nothing. Yes decides a union, no an intersection, an empty base an exclusion, also when another branch failed.
  *
- * Law: the answer does not depend on the order of evaluation, on what was asked before, nor on what the memo holds. A
- * result reached while cutting a cycle is kept only when the assumption proved right; a failure only together with
- * the depth it was found at. */
+ * Law: the answer does not depend on the order of evaluation, on what was asked before, nor on what the memo holds.
+ * Two evaluators see to that:
+ *   eval.c    depth first with an explicit stack. Exact where no cycle is met: what it remembers of a goal holds for
+ *             every depth at which it is used, since with more depth unknown values become known, and known ones stay.
+ *   cycles.c  when that one meets a cycle or gives up for depth: all goals nearer than the depth limit at once, by
+ *             fixpoint. What the first can decide, this one decides alike, so it does not matter who met a cycle.
+ * Running out of steps, time or memory is no answer, and the only thing that depends on what is remembered. */
 #ifndef LIC_EVAL_EVAL_H
 #define LIC_EVAL_EVAL_H
 
@@ -24,9 +28,11 @@ typedef struct lic_eval_limits {
     uint32_t timeout_ms; /* for one question; the clock is first read after some thousand steps */
 } lic_eval_limits;
 
-typedef struct lic_eval_memo lic_eval_memo;
+typedef struct lic_eval_memo  lic_eval_memo;
+typedef struct lic_eval_frame lic_eval_frame;
 
-/* One request's evaluator: on the caller's stack, one thread. Answers to one subject share a memo. */
+/* One request's evaluator: on the caller's stack, one thread. Answers to one subject share a memo.
+ * An arena that begins with 4 KiB on the stack lets small checks do without the allocator. */
 typedef struct lic_eval {
     const lic_program  *program;
     const lic_snapshot *snapshot;
@@ -34,7 +40,11 @@ typedef struct lic_eval {
     lic_eval_limits     limits;
     uint32_t            subject_definition;
     lic_ref             subject;
-    lic_eval_memo      *memo;        /* of this subject; NULL: nothing remembered yet */
+    lic_ref             everyone; /* the wildcard of the subject's type */
+    lic_eval_memo      *memo;     /* of this subject; NULL: nothing remembered yet */
+    uint32_t            goals;    /* evaluated for this subject: a memo only pays from some on */
+    lic_eval_frame     *frames;   /* room for the stack of goals in progress */
+    size_t              frame_capacity;
     uint64_t            steps;       /* edges visited by the question now asked */
     uint64_t            deadline_ms; /* 0: the clock was not read yet */
 } lic_eval;

@@ -21,7 +21,8 @@ typedef enum lic_condition_kind {
 
 typedef struct lic_condition {
     lic_condition_kind          kind;
-    uint32_t                    leaf; /* number of a caveat instance */
+    uint32_t                    leaf; /* number of a caveat instance; 0 where there are operands */
+    uint32_t                    hash; /* of the whole condition: unequal hashes, unequal conditions */
     const struct lic_condition *left;
     const struct lic_condition *right;
 } lic_condition;
@@ -56,11 +57,15 @@ lic_membership lic_membership_or(lic_arena *arena, lic_membership a, lic_members
 lic_membership lic_membership_and(lic_arena *arena, lic_membership a, lic_membership b);
 lic_membership lic_membership_minus(lic_arena *arena, lic_membership base, lic_membership subtrahend);
 
+/* A condition of one caveat instance. NULL: out of memory. */
+const lic_condition *lic_condition_leaf(lic_arena *arena, uint32_t leaf);
+
 /* For the algebra of subject sets, where NULL is "without condition": AND with NULL is the other side; OR with
  * NULL is NULL. false: out of memory. */
 bool lic_condition_and(lic_arena *arena, const lic_condition *a, const lic_condition *b, const lic_condition **out);
 bool lic_condition_or(lic_arena *arena, const lic_condition *a, const lic_condition *b, const lic_condition **out);
 bool lic_condition_not(lic_arena *arena, const lic_condition *a, const lic_condition **out); /* a is not NULL */
+/* Written alike? Large conditions may be taken for different. */
 bool lic_condition_equal(const lic_condition *a, const lic_condition *b);
 
 #endif

@@ -1,0 +1,110 @@
+/* A goal: "is the subject in this relation or permission of this object?", and what can be said about one without
+ * looking at other goals. Shared by the evaluators of this folder. */
+#ifndef LIC_EVAL_GOAL_H
+#define LIC_EVAL_GOAL_H
+
+#include "base/clock.h"
+#include "eval/eval.h"
+
+typedef struct lic_goal {
+    lic_rel  relation;
+    uint32_t node;
+} lic_goal;
+
+/* The clock is read once in so many steps. */
+#define LIC_STEPS_PER_CLOCK 4096u
+
+/* Identity (api.md 4.1). */
+static inline bool lic_goal_is_subject(const lic_eval *eval, lic_goal goal)
+{
+    return goal.node == eval->subject.node && eval->program->relations[goal.relation].slot == eval->subject.slot;
+}
+
+/* SpiceDB: an alias is replaced by what it names unless the subject's type is the resource's, for then one of the
+ * names between may be the subject itself (internal/dispatch/graph, DispatchCheck). */
+static inline lic_rel lic_goal_named(const lic_eval *eval, lic_rel relation)
+{
+    const lic_relation *named = &eval->program->relations[relation];
+
+    return named->definition == eval->subject_definition ? relation : named->alias_of;
+}
+
+/* `self` in the goal's permission: the resource itself, as a subject without relation. */
+static inline lic_membership lic_goal_self(const lic_eval *eval, lic_goal goal)
+{
+    const bool is_self = eval->subject.slot == eval->everyone.slot && eval->subject.node == goal.node &&
+                         eval->program->relations[goal.relation].definition == eval->subject_definition;
+
+    return is_self ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
+}
+
+/* A relation without usersets: its own rows are all there is. */
+static inline bool lic_goal_is_leaf(const lic_relation *relation)
+{
+    return !relation->is_permission && !relation->has_usersets;
+}
+
+/* Stored rows carry neither caveat nor expiration, so a shape that demands one admits none of them. */
+static inline bool lic_allowed_admits_rows(const lic_allowed *allowed)
+{
+    return allowed->caveat == LIC_NO_CAVEAT && !allowed->expiration;
+}
+
+/* The relation whose members this shape brings in; LIC_NO_REL: none, its rows are dead ends. */
+static inline lic_rel lic_allowed_userset(const lic_program *program, const lic_allowed *allowed)
+{
+    return allowed->wildcard || !lic_allowed_admits_rows(allowed) ? LIC_NO_REL
+                                                                  : lic_program_slot(program, allowed->slot).relation;
+}
+
+/* The membership that one stored row gives to its own subject. */
+static inline lic_membership lic_goal_row(const lic_eval *eval, lic_ref resource, lic_ref subject)
+{
+    return lic_snapshot_has(eval->snapshot, resource, subject) ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
+}
+
+/* The relation's own rows: the subject's, and the wildcard of its type (which holds usersets of the type too). Only
+ * shapes that the schema allows are looked for. */
+static inline lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, uint32_t node)
+{
+    const lic_allowed *allowed  = eval->program->allowed + relation->first_allowed;
+    lic_ref            resource = { relation->slot, node };
+    lic_membership     found    = LIC_MEMBERSHIP_NO;
+    bool               plain    = false;
+    bool               wildcard = false;
+
+    for (uint32_t i = 0; i < relation->allowed_count; i++) {
+        if (!lic_allowed_admits_rows(&allowed[i]))
+            continue;
+        if (allowed[i].wildcard)
+            wildcard |= allowed[i].definition == eval->subject_definition;
+        else
+            plain |= allowed[i].slot == eval->subject.slot;
+    }
+    if (plain)
+        found = lic_goal_row(eval, resource, eval->subject);
+    if (wildcard && found.value != LIC_YES)
+        found = lic_membership_or(eval->arena, found, lic_goal_row(eval, resource, eval->everyone));
+    return found;
+}
+
+/* A row of an arrow's tupleset leads to this relation of the row's object; its subject relation is ignored.
+ * *counts is false for rows of a shape that the schema does not allow: they are not there. */
+lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts);
+
+/* So many more edges. LIC_FAILURE_NONE, or what ran out. */
+static inline lic_failure lic_goal_steps(lic_eval *eval, uint64_t edges)
+{
+    const uint64_t before = eval->steps / LIC_STEPS_PER_CLOCK;
+
+    eval->steps += edges;
+    if (eval->steps > eval->limits.max_steps)
+        return LIC_FAILURE_STEPS;
+    if (eval->steps / LIC_STEPS_PER_CLOCK == before)
+        return LIC_FAILURE_NONE;
+    if (eval->deadline_ms == 0)
+        eval->deadline_ms = lic_monotonic_ms() + eval->limits.timeout_ms;
+    return lic_monotonic_ms() > eval->deadline_ms ? LIC_FAILURE_DEADLINE : LIC_FAILURE_NONE;
+}
+
+#endif

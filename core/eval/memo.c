@@ -1,0 +1,97 @@
+/* Open addressing in the request's arena. A table that has grown too small is left behind there: all of them together
+ * are less than twice the last. */
+#include "memo.h"
+
+#include "base/hash.h"
+
+#define FIRST_CAPACITY ((size_t)64)
+
+typedef struct memo_entry {
+    uint64_t       key; /* goal_key; 0: free */
+    lic_membership value;
+    uint32_t       need;  /* UINT32_MAX: no value known */
+    uint32_t       tried; /* fails up to this depth */
+} memo_entry;
+
+struct lic_eval_memo {
+    lic_arena  *arena;
+    memo_entry *entries;
+    size_t      capacity; /* a power of two */
+    size_t      count;
+};
+
+/* Not 0: no relation has the number LIC_NO_REL. */
+static uint64_t goal_key(lic_goal goal)
+{
+    return (uint64_t)(goal.relation + 1) << 32 | goal.node;
+}
+
+static memo_entry *entry_of(const lic_eval_memo *memo, uint64_t key)
+{
+    size_t mask = memo->capacity - 1;
+    size_t at   = (size_t)lic_hash_u64(key) & mask;
+
+    while (memo->entries[at].key != 0 && memo->entries[at].key != key)
+        at = (at + 1) & mask;
+    return &memo->entries[at];
+}
+
+static bool memo_resize(lic_eval_memo *memo, size_t capacity)
+{
+    lic_eval_memo larger = { memo->arena, lic_new_array(memo->arena, capacity, memo_entry), capacity, memo->count };
+
+    if (larger.entries == NULL)
+        return false;
+    for (size_t i = 0; i < memo->capacity; i++)
+        if (memo->entries[i].key != 0)
+            *entry_of(&larger, memo->entries[i].key) = memo->entries[i];
+    *memo = larger;
+    return true;
+}
+
+lic_eval_memo *lic_eval_memo_new(lic_arena *arena)
+{
+    lic_eval_memo *memo = lic_new(arena, lic_eval_memo);
+
+    if (memo == NULL)
+        return NULL;
+    memo->arena = arena;
+    return memo_resize(memo, FIRST_CAPACITY) ? memo : NULL;
+}
+
+bool lic_eval_memo_find(const lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_finding *finding)
+{
+    const memo_entry *entry = entry_of(memo, goal_key(goal));
+
+    if (entry->key == 0)
+        return false;
+    if (depth >= entry->need)
+        *finding = (lic_finding){ entry->value, entry->need };
+    else if (depth <= entry->tried)
+        *finding = (lic_finding){ LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH), depth };
+    else
+        return false;
+    return true;
+}
+
+bool lic_eval_memo_add(lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_finding finding)
+{
+    uint64_t    key = goal_key(goal);
+    memo_entry *entry;
+
+    if (memo->count >= memo->capacity / 2 && !memo_resize(memo, memo->capacity * 2))
+        return false;
+    entry = entry_of(memo, key);
+    if (entry->key == 0) {
+        *entry = (memo_entry){ .key = key, .need = UINT32_MAX };
+        memo->count++;
+    }
+    if (finding.value.value == LIC_FAILED) {
+        if (depth > entry->tried)
+            entry->tried = depth;
+    } else if (finding.need < entry->need) {
+        entry->value = finding.value;
+        entry->need  = finding.need;
+    }
+    return true;
+}
