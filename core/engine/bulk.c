@@ -121,14 +121,13 @@ static licet_status resolve(bulk *b, uint32_t index, licet_error **error)
     licet_status  status;
 
     *it = (item){ .next = NONE, .twin = NONE };
-    if (lic_question_find(b->program, b->engine->graph, &b->requests[index], &it->question))
+    if (lic_question_find(b->program, b->snapshot, &b->requests[index], &it->question))
         return LICET_OK;
     status = shape_check(&b->requests[index], index, error);
     if (status != LICET_OK)
         return status;
-    result->status =
-        lic_question_resolve(b->program, b->engine->graph, &b->requests[index], &it->question, &result->error);
-    it->failed = result->status != LICET_OK;
+    result->status = lic_question_resolve(b->program, b->snapshot, &b->requests[index], &it->question, &result->error);
+    it->failed     = result->status != LICET_OK;
     return LICET_OK;
 }
 

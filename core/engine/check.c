@@ -5,15 +5,15 @@
 /* Enough for the memo of a check of the common kind. */
 #define SCRATCH_BYTES 4096
 
-static licet_status question_of(const lic_program *program, const lic_graph *graph, const licet_check_request *request,
-                                lic_question *question, licet_error **error)
+static licet_status question_of(const lic_program *program, const lic_snapshot *snapshot,
+                                const licet_check_request *request, lic_question *question, licet_error **error)
 {
     licet_status status;
 
-    if (lic_question_find(program, graph, request, question))
+    if (lic_question_find(program, snapshot, request, question))
         return LICET_OK;
     status = lic_question_check("", request, false, error);
-    return status == LICET_OK ? lic_question_resolve(program, graph, request, question, error) : status;
+    return status == LICET_OK ? lic_question_resolve(program, snapshot, request, question, error) : status;
 }
 
 static licet_status check_at(const licet_engine *engine, const lic_snapshot *snapshot,
@@ -25,7 +25,7 @@ static licet_status check_at(const licet_engine *engine, const lic_snapshot *sna
     lic_question           question;
     lic_arena              arena;
     lic_eval               eval;
-    licet_status           status = question_of(program, engine->graph, request, &question, error);
+    licet_status           status = question_of(program, snapshot, request, &question, error);
 
     if (status != LICET_OK)
         return status;

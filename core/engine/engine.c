@@ -96,9 +96,23 @@ static licet_status add_empty_schema(licet_engine *engine, licet_error **error)
     return status;
 }
 
+/* Revision 1 is the empty store: 0 is left to say that there is no revision. */
+static licet_status begin_history(licet_engine *engine, licet_error **error)
+{
+    const lic_store_methods *methods = engine->store->methods;
+    uint64_t                 revision;
+    licet_status             status;
+
+    methods->begin(engine->store, &revision);
+    status = methods->apply(engine->store, NULL, 0, &revision, error);
+    methods->end(engine->store);
+    return status;
+}
+
 static licet_status engine_fill(licet_engine *engine, const licet_options *options, licet_error **error)
 {
     const lic_graph_options graph_options = { .history_window_ms = options->history_window_ms };
+    licet_status            status;
 
     engine->limits = (lic_eval_limits){ options->max_depth, options->max_steps, options->check_timeout_ms };
     engine->names  = lic_names_new(engine->memory);
@@ -113,7 +127,8 @@ static licet_status engine_fill(licet_engine *engine, const licet_options *optio
     if (!lic_identity_init(&engine->identity))
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                         "the system gives no random numbers");
-    return add_empty_schema(engine, error);
+    status = add_empty_schema(engine, error);
+    return status == LICET_OK ? begin_history(engine, error) : status;
 }
 
 /* A URI may hold a password, so none is ever repeated in a message. */

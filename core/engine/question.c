@@ -9,11 +9,11 @@
 /* ---------------------------------------------------------------- the fast way */
 
 /* An id that is found was written once, so it is a good one. One that is not found has to be looked at. */
-static bool find_id(const lic_graph *graph, lic_type type, lic_str id, uint32_t *node)
+static bool find_id(const lic_snapshot *snapshot, lic_type type, lic_str id, uint32_t *node)
 {
     if (id.size == 0 || id.size > LIC_MAX_ID_BYTES)
         return false;
-    *node = lic_graph_find_node(graph, type, id);
+    *node = lic_snapshot_find_node(snapshot, type, id);
     if (*node != LIC_NO_NODE)
         return *node != LIC_WILDCARD_NODE;
     for (size_t i = 0; i < id.size; i++) {
@@ -49,7 +49,7 @@ static bool find_subject(const lic_program *program, const lic_object *subject, 
     return true;
 }
 
-bool lic_question_find(const lic_program *program, const lic_graph *graph, const licet_check_request *request,
+bool lic_question_find(const lic_program *program, const lic_snapshot *snapshot, const licet_check_request *request,
                        lic_question *question)
 {
     lic_object resource;
@@ -65,8 +65,9 @@ bool lic_question_find(const lic_program *program, const lic_graph *graph, const
     question->relation = lic_program_relation(program, definition, request->permission);
     if (question->relation == LIC_NO_REL)
         return false;
-    if (!find_id(graph, program->definitions[definition].type, resource.id, &question->node) ||
-        !find_id(graph, program->definitions[question->subject_definition].type, subject.id, &question->subject.node))
+    if (!find_id(snapshot, program->definitions[definition].type, resource.id, &question->node) ||
+        !find_id(snapshot, program->definitions[question->subject_definition].type, subject.id,
+                 &question->subject.node))
         return false;
     tell_apart(question, definition == question->subject_definition, resource.id, subject.id);
     return true;
@@ -124,7 +125,7 @@ done:
     return status;
 }
 
-licet_status lic_question_resolve(const lic_program *program, const lic_graph *graph,
+licet_status lic_question_resolve(const lic_program *program, const lic_snapshot *snapshot,
                                   const licet_check_request *request, lic_question *question, licet_error **error)
 {
     lic_object   resource = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
@@ -137,9 +138,9 @@ licet_status lic_question_resolve(const lic_program *program, const lic_graph *g
     LIC_TRY(lic_find_definition(program, resource.type, &definition, error));
     LIC_TRY(lic_find_relation(program, definition, request->permission, &question->relation, error));
     LIC_TRY(resolve_subject(program, &subject, question, error));
-    question->node = lic_graph_find_node(graph, program->definitions[definition].type, resource.id);
+    question->node = lic_snapshot_find_node(snapshot, program->definitions[definition].type, resource.id);
     question->subject.node =
-        lic_graph_find_node(graph, program->definitions[question->subject_definition].type, subject.id);
+        lic_snapshot_find_node(snapshot, program->definitions[question->subject_definition].type, subject.id);
     tell_apart(question, definition == question->subject_definition, resource.id, subject.id);
     if (question->node == LIC_WILDCARD_NODE) /* of a bulk check: an object like no other */
         question->node = LIC_OTHER_NODE;

@@ -16,7 +16,7 @@ typedef struct lic_question {
 } lic_question;
 
 /* false: something is wrong, or needs the slow way. */
-bool lic_question_find(const lic_program *program, const lic_graph *graph, const licet_check_request *request,
+bool lic_question_find(const lic_program *program, const lic_snapshot *snapshot, const licet_check_request *request,
                        lic_question *question);
 
 /* Shapes. item: "item 3: " or "". A bulk check's resource may be the wildcard, which nobody has. */
@@ -25,7 +25,7 @@ licet_status lic_question_check(const char *item, const licet_check_request *req
 
 /* The slow way, for requests whose shape is right: NOT_FOUND for unknown names, INVALID_ARGUMENT for a wildcard as the
  * subject. */
-licet_status lic_question_resolve(const lic_program *program, const lic_graph *graph,
+licet_status lic_question_resolve(const lic_program *program, const lic_snapshot *snapshot,
                                   const licet_check_request *request, lic_question *question, licet_error **error);
 
 /* The first act of every check. Its error is not freed: nobody promised that there is one. */

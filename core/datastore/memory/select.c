@@ -106,7 +106,7 @@ static bool prefix_matches(const selection *s, lic_ref resource)
 /* The node of an id under a slot's type. */
 static uint32_t node_of(const selection *s, lic_slot slot, lic_str id)
 {
-    return lic_graph_find_node(s->snapshot->graph, lic_names_type_of(s->names, slot), id);
+    return lic_snapshot_find_node(s->snapshot, lic_names_type_of(s->names, slot), id);
 }
 
 /* ------------------------------------------------------------------ probe */
