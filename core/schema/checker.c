@@ -53,6 +53,12 @@ static licet_status check_duplicates(checker *c, uint32_t definition)
 /* T3, T4, T8. */
 static licet_status fail_unknown_member(checker *c, lic_place place, lic_str name, lic_str definition)
 {
+    if (lic_str_equal(name, LIC_STR("self")))
+        return FAIL(
+            c, place, LICET_KIND_NAME,
+            "relation/permission `self` not found under definition `%.*s`; for the resource itself put `use self` "
+            "at the top",
+            LIC_STR_ARG(definition));
     return FAIL(c, place, LICET_KIND_NAME, "relation/permission `%.*s` not found under definition `%.*s`",
                 LIC_STR_ARG(name), LIC_STR_ARG(definition));
 }
@@ -195,6 +201,11 @@ static licet_status check_type_caveat(checker *c, const lic_member *relation, co
 {
     if (!lic_str_given(type->caveat) || ref->caveat != LIC_NO_CAVEAT)
         return LICET_OK;
+    if (lic_str_equal(type->caveat, LIC_STR("expiration")))
+        return FAIL(c, type->place, LICET_KIND_NAME,
+                    "could not lookup caveat `expiration` for relation `%.*s`; for relationships that expire put `use "
+                    "expiration` at the top",
+                    LIC_STR_ARG(relation->ast->name));
     return FAIL(c, type->place, LICET_KIND_NAME,
                 "could not lookup caveat %Q for relation `%.*s`: no caveat has this name", &type->caveat,
                 LIC_STR_ARG(relation->ast->name));
@@ -329,7 +340,7 @@ static bool find_untold(checker *c)
         return false;
     memset(c->untold, 0xff, c->names.member_count * sizeof *c->untold); /* LIC_NO_DEFINITION */
     for (uint32_t word = 0; word * 64 < c->names.definition_count; word++) {
-        lic_reach_column(&c->names, &edges, true, word, columns);
+        lic_reach_column(&edges, true, word, columns);
         compare_annotations(c, &edges, columns, word);
     }
     return true;

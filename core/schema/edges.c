@@ -54,30 +54,16 @@ static void add_member(edge_writer *w, const lic_member *member)
     }
 }
 
-static void add_node(edge_writer *w, uint32_t node)
-{
-    const lic_resolved *r = w->resolved;
-    const lic_arrow    *arrow;
-
-    if (node < r->member_count) {
-        add_member(w, &r->members[node]);
-        return;
-    }
-    arrow = &r->arrows[node - r->member_count];
-    for (uint32_t i = 0; i < arrow->target_count; i++)
-        add_edge(w, r->targets[arrow->first_target + i]);
-}
-
 /* Twice over the AST: first for the counts, then for the edges. */
 static bool write_edges(lic_arena *arena, edge_writer *w, lic_edges *edges)
 {
     for (int pass = 0; pass < 2; pass++) {
         w->count = 0;
-        for (uint32_t n = 0; n < edges->node_count && !w->walk.failed; n++) {
-            add_node(w, n);
+        for (lic_rel m = 0; m < w->resolved->member_count && !w->walk.failed; m++) {
+            add_member(w, &w->resolved->members[m]);
             if (w->count > UINT32_MAX)
                 return false;
-            edges->first[n + 1] = (uint32_t)w->count;
+            edges->first[m + 1] = (uint32_t)w->count;
         }
         if (w->walk.failed)
             return false;
@@ -95,7 +81,7 @@ typedef struct tarjan {
     lic_edges *edges;
     uint32_t  *index;
     uint32_t  *low;
-    uint32_t  *next; /* edge to look at next */
+    uint32_t  *next; /* number of the edge to look at next */
     uint32_t  *open;
     uint32_t  *path;
     uint32_t   open_count;
@@ -109,7 +95,7 @@ typedef struct tarjan {
 static void tarjan_enter(tarjan *t, uint32_t node)
 {
     t->index[node] = t->low[node] = ++t->met;
-    t->next[node]                 = t->edges->first[node];
+    t->next[node]                 = 0;
     t->open[t->open_count++]      = node;
     t->path[t->path_count++]      = node;
 }
@@ -141,14 +127,15 @@ static void tarjan_leave(tarjan *t)
 
 static void tarjan_step(tarjan *t)
 {
-    uint32_t node = t->path[t->path_count - 1];
-    uint32_t target;
+    uint32_t       node       = t->path[t->path_count - 1];
+    lic_successors successors = lic_edges_of(t->edges, node);
+    uint32_t       target;
 
-    if (t->next[node] == t->edges->first[node + 1]) {
+    if (t->next[node] == successors.count) {
         tarjan_leave(t);
         return;
     }
-    target = t->edges->to[t->next[node]++];
+    target = successors.nodes[t->next[node]++];
     if (t->index[target] == 0)
         tarjan_enter(t, target);
     else if (t->index[target] != CLOSED && t->index[target] < t->low[node])
@@ -184,10 +171,10 @@ bool lic_edges_find(lic_arena *arena, const lic_resolved *resolved, lic_edge_set
     edge_writer w = { .resolved = resolved, .set = set };
     bool        written;
 
-    *edges = (lic_edges){ .node_count = resolved->member_count };
+    *edges = (lic_edges){ .resolved = resolved, .node_count = resolved->member_count };
     if (set == LIC_EDGES_ALL)
         edges->node_count += resolved->arrow_count;
-    edges->first = lic_new_items(arena, (size_t)edges->node_count + 1, uint32_t);
+    edges->first = lic_new_items(arena, (size_t)resolved->member_count + 1, uint32_t);
     if (edges->first == NULL)
         return false;
     lic_expr_walk_init(&w.walk, arena->memory);
@@ -198,8 +185,10 @@ bool lic_edges_find(lic_arena *arena, const lic_resolved *resolved, lic_edge_set
 
 bool lic_edges_cyclic(const lic_edges *edges, uint32_t node)
 {
-    for (uint32_t e = edges->first[node]; e < edges->first[node + 1]; e++)
-        if (edges->component[edges->to[e]] == edges->component[node])
+    lic_successors successors = lic_edges_of(edges, node);
+
+    for (uint32_t i = 0; i < successors.count; i++)
+        if (edges->component[successors.nodes[i]] == edges->component[node])
             return true;
     return false;
 }
@@ -220,17 +209,19 @@ static uint64_t own_types(const lic_resolved *r, const lic_member *member, bool 
     return bits;
 }
 
-void lic_reach_column(const lic_resolved *resolved, const lic_edges *edges, bool terminal, uint32_t word,
-                      uint64_t *columns)
+void lic_reach_column(const lic_edges *edges, bool terminal, uint32_t word, uint64_t *columns)
 {
+    const lic_resolved *r = edges->resolved;
+
     memset(columns, 0, edges->component_count * sizeof *columns);
     for (uint32_t i = 0; i < edges->node_count; i++) {
-        uint32_t  node = edges->order[i];
-        uint64_t *bits = &columns[edges->component[node]];
+        uint32_t       node       = edges->order[i];
+        lic_successors successors = lic_edges_of(edges, node);
+        uint64_t      *bits       = &columns[edges->component[node]];
 
-        if (node < resolved->member_count)
-            *bits |= own_types(resolved, &resolved->members[node], terminal, word);
-        for (uint32_t e = edges->first[node]; e < edges->first[node + 1]; e++)
-            *bits |= columns[edges->component[edges->to[e]]];
+        if (node < r->member_count)
+            *bits |= own_types(r, &r->members[node], terminal, word);
+        for (uint32_t s = 0; s < successors.count; s++)
+            *bits |= columns[edges->component[successors.nodes[s]]];
     }
 }

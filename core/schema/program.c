@@ -329,7 +329,7 @@ static bool set_reach(compiler *c)
     if (columns == NULL || p->reach == NULL)
         return false;
     for (uint32_t word = 0; word < p->reach_words; word++) {
-        lic_reach_column(&c->resolved, &edges, false, word, columns);
+        lic_reach_column(&edges, false, word, columns);
         set_reach_word(p, &edges, columns, word);
     }
     return true;

@@ -89,7 +89,8 @@ static void an_error_has_its_place_and_words(void **state)
         { "definition doc {\n\tpermission view = nil + nope\n}", LICET_KIND_NAME, 2, 26,
           "relation/permission `nope` not found under definition `doc`" },
         { USER "definition user2 {\n permission myself = self\n}", LICET_KIND_NAME, 3, 22,
-          "relation/permission `self` not found under definition `user2`" },
+          "relation/permission `self` not found under definition `user2`; for the resource itself put `use self` at "
+          "the top" },
         /* T4 */
         { "definition doc {\n\tpermission view = nope->xyz\n}", LICET_KIND_NAME, 2, 20,
           "relation/permission `nope` not found under definition `doc`" },
@@ -151,7 +152,8 @@ static void an_error_has_its_place_and_words(void **state)
         { USER "definition doc {\n\trelation viewer: user with nope\n}", LICET_KIND_NAME, 3, 19,
           "could not lookup caveat \"nope\" for relation `viewer`: no caveat has this name" },
         { USER "definition doc {\n\trelation viewer: user with expiration\n}", LICET_KIND_NAME, 3, 19,
-          "could not lookup caveat \"expiration\" for relation `viewer`: no caveat has this name" },
+          "could not lookup caveat `expiration` for relation `viewer`; for relationships that expire put `use "
+          "expiration` at the top" },
         /* T12 */
         { "use typechecking\n" USER "definition bot {}\ndefinition doc {\n\trelation viewer: user | bot\n"
           "\tpermission view: user | nobody = viewer\n}",
