@@ -1,0 +1,126 @@
+/* Many questions, and room for their answers, in one box. */
+#include "bulk.h"
+
+#include <string.h>
+
+#define BULK_TYPE "licet.Bulk"
+
+/* Every part is a multiple of what the next one has to be aligned to. */
+bulk *bulk_new(lua_State *L, size_t count, size_t text_size)
+{
+    size_t requests_size = size_multiply(L, count, sizeof(licet_check_request));
+    size_t results_size  = size_multiply(L, count, sizeof(licet_result));
+    size_t size          = size_add(L, sizeof(bulk), size_add(L, requests_size, results_size));
+    bulk  *b             = box_new(L, size_add(L, size, text_size), BULK_TYPE);
+
+    b->requests = (licet_check_request *)(b + 1);
+    b->results  = (licet_result *)(b->requests + count);
+    for (size_t i = 0; i < count; i++)
+        b->results[i] = (licet_result)LICET_RESULT_INIT;
+    b->text      = (char *)(b->results + count);
+    b->text_size = text_size;
+    b->count     = count;
+    return b;
+}
+
+void bulk_clear(bulk *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        licet_result_clear(&b->results[i]);
+}
+
+static int bulk_gc(lua_State *L)
+{
+    bulk_clear(luaL_checkudata(L, 1, BULK_TYPE));
+    return 0;
+}
+
+static const luaL_Reg metamethods[] = {
+    { "__gc", bulk_gc },
+    { NULL, NULL },
+};
+
+void bulk_register(lua_State *L)
+{
+    type_register(L, BULK_TYPE, metamethods, NULL);
+}
+
+/* ----------------------------------------------------------------------- questions */
+
+/* Field `number` of the item on top of the stack. The view is of a string that the item holds. */
+static licet_str part_at(reader *r, int number, const char *name)
+{
+    licet_str text = { NULL, 0 };
+
+    lua_rawgeti(r->L, -1, number);
+    r->field = name;
+    if (lua_type(r->L, -1) != LUA_TSTRING)
+        refuse(r, -1, "string");
+    text.data = lua_tolstring(r->L, -1, &text.size);
+    lua_pop(r->L, 1);
+    return text;
+}
+
+void bulk_from_items(bulk *b, reader *r, int index)
+{
+    licet_check_request *request;
+
+    for (size_t i = 0; i < b->count; i++) {
+        r->item  = i + 1;
+        r->field = NULL;
+        request  = &b->requests[i];
+        *request = (licet_check_request)LICET_CHECK_REQUEST_INIT;
+        lua_rawgeti(r->L, index, (int)r->item);
+        if (!lua_istable(r->L, -1))
+            refuse(r, -1, "table");
+        if (lua_rawlen(r->L, -1) > 3)
+            refuse(r, -1, "table of resource, permission and subject");
+        request->resource   = part_at(r, 1, "resource");
+        request->permission = part_at(r, 2, "permission");
+        request->subject    = part_at(r, 3, "subject");
+        lua_pop(r->L, 1);
+    }
+}
+
+static licet_str id_at(reader *r, int index, size_t i)
+{
+    licet_str id = { NULL, 0 };
+
+    r->item = i + 1;
+    lua_rawgeti(r->L, index, (int)r->item);
+    if (lua_type(r->L, -1) != LUA_TSTRING)
+        refuse(r, -1, "string");
+    id.data = lua_tolstring(r->L, -1, &id.size);
+    lua_pop(r->L, 1);
+    return id;
+}
+
+size_t bulk_ids_size(reader *r, int index, size_t count, licet_str type)
+{
+    size_t size = size_multiply(r->L, count, size_add(r->L, type.size, 1));
+
+    for (size_t i = 0; i < count; i++)
+        size = size_add(r->L, size, id_at(r, index, i).size);
+    return size;
+}
+
+void bulk_from_ids(bulk *b, reader *r, int index, licet_str type, const licet_check_request *question)
+{
+    char     *to   = b->text;
+    size_t    left = b->text_size;
+    licet_str id;
+
+    for (size_t i = 0; i < b->count; i++) {
+        id = id_at(r, index, i);
+        /* The ids were measured before there was room for them; a finalizer may have put others in their place. */
+        if (left < type.size + 1 || left - type.size - 1 < id.size)
+            luaL_argerror(r->L, r->arg, "the list changed");
+        b->requests[i]          = *question;
+        b->requests[i].resource = (licet_str){ to, type.size + 1 + id.size };
+        memcpy(to, type.data, type.size);
+        to[type.size] = ':';
+        memcpy(to + type.size + 1, id.data, id.size);
+        to += b->requests[i].resource.size;
+        left -= b->requests[i].resource.size;
+    }
+}

@@ -1,0 +1,94 @@
+/* Lua values to the core's. Nothing here allocates, save to raise (module.h, rule 2). Wrong types raise.
+ *
+ * Only strings are text. Lua would make one of a number too, but 1 and 1.0 are different ids, and which one a number
+ * becomes depends on the Lua: guessing what somebody meant has no place in a question about permissions. */
+#ifndef LICET_LUA_CONVERT_H
+#define LICET_LUA_CONVERT_H
+
+#include "module.h"
+
+/* A view of argument `arg`. */
+static inline licet_str str_from_lua(lua_State *L, int arg)
+{
+    licet_str text = { NULL, 0 };
+
+    if (lua_type(L, arg) != LUA_TSTRING)
+        luaL_typeerror(L, arg, "string");
+    text.data = lua_tolstring(L, arg, &text.size);
+    return text;
+}
+
+/* What is being read: an argument, or something inside of it. Names it in errors, and holds the core's word when it
+ * does not like a relationship's text. */
+typedef struct reader {
+    lua_State   *L;
+    int          arg;
+    size_t       item;  /* in a list, from 1; 0 outside of one */
+    const char  *field; /* of a record, or NULL */
+    licet_status status;
+    licet_error *error; /* owned: nothing may raise any more once a function has said false */
+} reader;
+
+#define READER_INIT(L, arg)                 \
+    {                                       \
+        (L), (arg), 0, NULL, LICET_OK, NULL \
+    }
+
+/* Raises "<expected> expected, got <the type of the value at index>". */
+void refuse(const reader *r, int index, const char *expected);
+
+/* ----------------------------------------------------------------------- records */
+
+typedef enum field_kind {
+    FIELD_STRING,      /* licet_str */
+    FIELD_COUNT32,     /* uint32_t, from 1 on */
+    FIELD_COUNT64,     /* uint64_t, the same */
+    FIELD_BOOLEAN,     /* bool */
+    FIELD_CONSISTENCY, /* licet_consistency */
+    FIELD_ELSEWHERE    /* allowed; read by the caller */
+} field_kind;
+
+/* A key that a table may have, and where its value goes. */
+typedef struct field {
+    const char *name;
+    field_kind  kind;
+    size_t      offset;
+} field;
+
+/* Reads the table at `index`, an absolute one, into a record that is in its initial state. Fields that are missing stay
+ * as they are; keys that nobody knows raise, for a misspelt option must not go unnoticed. */
+void record_read(reader *r, int index, const field *fields, size_t count, void *record);
+
+/* The same for an argument that may be missing. */
+void options_read(lua_State *L, int arg, const field *fields, size_t count, void *record);
+
+/* {consistency = ...} */
+void consistency_from_options(lua_State *L, int arg, licet_consistency *consistency);
+
+/* A licet_filter's fields, `base` bytes into the record. */
+#define FILTER_FIELDS(base)                                                                          \
+    { "resource_type", FIELD_STRING, (base) + offsetof(licet_filter, resource_type) },               \
+        { "resource_id", FIELD_STRING, (base) + offsetof(licet_filter, resource_id) },               \
+        { "resource_id_prefix", FIELD_STRING, (base) + offsetof(licet_filter, resource_id_prefix) }, \
+        { "relation", FIELD_STRING, (base) + offsetof(licet_filter, relation) },                     \
+        { "subject_type", FIELD_STRING, (base) + offsetof(licet_filter, subject_type) },             \
+        { "subject_id", FIELD_STRING, (base) + offsetof(licet_filter, subject_id) },                 \
+    {                                                                                                \
+        "subject_relation", FIELD_STRING, (base) + offsetof(licet_filter, subject_relation)          \
+    }
+
+/* ------------------------------------------------------------------------- lists */
+
+/* The number of items of the table at `index`: the keys 1 to n and no others, else it raises. A hole would otherwise
+ * leave out what comes behind it. */
+size_t list_size(const reader *r, int index);
+
+/* A relationship: its notation, or a table of its fields. */
+bool relationship_from_lua(reader *r, int index, licet_relationship *relationship);
+
+/* The items of the list at `index`, absolute; stops at `count`. The views are of strings that the list holds. */
+bool relationships_from_lua(reader *r, int index, licet_operation operation, licet_update *updates, size_t count);
+bool updates_from_lua(reader *r, int index, licet_update *updates, size_t count);
+void preconditions_from_lua(reader *r, int index, licet_precondition *preconditions, size_t count);
+
+#endif

@@ -1,0 +1,94 @@
+/* luaopen_licet_core, the one symbol that leaves the module. */
+#include "module.h"
+
+#include <string.h>
+
+#include "buffer.h"
+#include "bulk.h"
+#include "consistency.h"
+#include "engine.h"
+#include "error.h"
+#include "relationship.h"
+#include "report.h"
+#include "result.h"
+#include "schema.h"
+#include "stream.h"
+
+void type_register(lua_State *L, const char *type, const luaL_Reg *metamethods, const luaL_Reg *methods)
+{
+    luaL_newmetatable(L, type);
+    if (methods != NULL) {
+        lua_newtable(L);
+        luaL_setfuncs(L, methods, 0);
+        lua_setfield(L, -2, "__index");
+    }
+    luaL_setfuncs(L, metamethods, 0);
+    /* getmetatable() gives the name: a finalizer is nothing to call by hand. */
+    lua_pushstring(L, type);
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 1);
+}
+
+void *box_new(lua_State *L, size_t size, const char *type)
+{
+    void *box = lua_newuserdata(L, size);
+
+    memset(box, 0, size);
+    luaL_setmetatable(L, type);
+    return box;
+}
+
+size_t size_add(lua_State *L, size_t a, size_t b)
+{
+    if (b > SIZE_MAX - a)
+        luaL_error(L, "not enough memory");
+    return a + b;
+}
+
+size_t size_multiply(lua_State *L, size_t a, size_t b)
+{
+    if (a != 0 && b > SIZE_MAX / a)
+        luaL_error(L, "not enough memory");
+    return a * b;
+}
+
+void *records_new(lua_State *L, size_t count, size_t size)
+{
+    return lua_newuserdata(L, size_multiply(L, count, size));
+}
+
+static const luaL_Reg functions[] = {
+    { "open", engine_open },
+    { "at_least", consistency_at_least },
+    { "at_exactly", consistency_at_exactly },
+    { "parse_schema", schema_parse },
+    { "parse_relationship", relationship_parse },
+    { "format_relationship", relationship_format },
+    { "validate", report_validate },
+    { "failure", error_failure },
+    { NULL, NULL },
+};
+
+LICET_API int luaopen_licet_core(lua_State *L);
+
+int luaopen_licet_core(lua_State *L)
+{
+    luaL_checkversion(L);
+    buffer_register(L);
+    bulk_register(L);
+    engine_register(L);
+    error_register(L);
+    relationship_register(L);
+    report_register(L);
+    result_register(L);
+    schema_register(L);
+    stream_register(L);
+
+    lua_newtable(L);
+    luaL_setfuncs(L, functions, 0);
+    consistency_set_constants(L);
+    result_set_constants(L);
+    lua_pushstring(L, licet_version());
+    lua_setfield(L, -2, "version");
+    return 1;
+}

@@ -1,0 +1,132 @@
+/* licet.Result: the answer to one check.
+ *
+ * It keeps the core's record as it is and makes Lua values only when somebody asks for them: most callers want one bit.
+ * The token needs the engine, so the result is one of its holders, whatever becomes of the engine's own box. */
+#include "result.h"
+
+#include <string.h>
+
+#include "error.h"
+
+#define RESULT_TYPE "licet.Result"
+
+/* By licet_permissionship. */
+static const char *const permissionships[] = { "no_permission", "has_permission", "conditional" };
+
+result_box *result_new(lua_State *L)
+{
+    result_box *box = box_new(L, sizeof *box, RESULT_TYPE);
+
+    box->answer = (licet_result)LICET_RESULT_INIT;
+    return box;
+}
+
+void result_fill(result_box *box, licet_engine *engine, licet_result *result)
+{
+    box->answer = *result;
+    *result     = (licet_result)LICET_RESULT_INIT;
+    licet_engine_retain(engine);
+    box->engine = engine;
+}
+
+void result_set_error(lua_State *L, licet_status status, const licet_error *error)
+{
+    result_box *box = lua_touserdata(L, -1);
+
+    error_push(L, status, error);
+    lua_settable_of(L, -2);
+    box->answer.status         = status;
+    box->answer.permissionship = LICET_NO_PERMISSION;
+}
+
+static result_box *result_from_lua(lua_State *L)
+{
+    return luaL_checkudata(L, 1, RESULT_TYPE);
+}
+
+/* "no_permission" for whatever else a record might hold. */
+static const char *permissionship_name(const result_box *box)
+{
+    unsigned number = (unsigned)box->answer.permissionship;
+
+    return permissionships[number < sizeof permissionships / sizeof *permissionships ? number : 0];
+}
+
+static void push_token(lua_State *L, const result_box *box)
+{
+    licet_token token = { { 0 } };
+
+    licet_result_token(box->engine, &box->answer, &token);
+    if (token.text[0] == '\0')
+        lua_pushnil(L);
+    else
+        lua_pushstring(L, token.text);
+}
+
+static int result_index(lua_State *L)
+{
+    const result_box *box  = result_from_lua(L);
+    const char       *name = lua_tostring(L, 2);
+
+    if (name == NULL)
+        return 0;
+    if (strcmp(name, "allowed") == 0)
+        lua_pushboolean(L, licet_result_allowed(&box->answer));
+    else if (strcmp(name, "permissionship") == 0)
+        lua_pushstring(L, permissionship_name(box));
+    else if (strcmp(name, "missing_context") == 0)
+        lua_newtable(L);
+    else if (strcmp(name, "token") == 0)
+        push_token(L, box);
+    else if (strcmp(name, "error") == 0 && box->answer.status != LICET_OK)
+        lua_gettable_of(L, 1);
+    else
+        return 0;
+    return 1;
+}
+
+static int result_tostring(lua_State *L)
+{
+    const result_box *box = result_from_lua(L);
+
+    if (box->answer.status != LICET_OK)
+        lua_pushfstring(L, RESULT_TYPE " (%s)", licet_status_name(box->answer.status));
+    else
+        lua_pushfstring(L, RESULT_TYPE " (%s)", permissionship_name(box));
+    return 1;
+}
+
+static int result_gc(lua_State *L)
+{
+    result_box   *box    = result_from_lua(L);
+    licet_engine *engine = box->engine;
+
+    box->engine = NULL;
+    licet_result_clear(&box->answer);
+    licet_engine_release(engine);
+    return 0;
+}
+
+static const luaL_Reg metamethods[] = {
+    { "__index", result_index },
+    { "__tostring", result_tostring },
+    { "__gc", result_gc },
+    { NULL, NULL },
+};
+
+void result_register(lua_State *L)
+{
+    type_register(L, RESULT_TYPE, metamethods, NULL);
+}
+
+void result_set_constants(lua_State *L)
+{
+    lua_newtable(L);
+    lua_pushstring(L, permissionships[LICET_NO_PERMISSION]);
+    lua_setfield(L, -2, "NO_PERMISSION");
+    lua_pushstring(L, permissionships[LICET_HAS_PERMISSION]);
+    lua_setfield(L, -2, "HAS_PERMISSION");
+    lua_pushstring(L, permissionships[LICET_CONDITIONAL_PERMISSION]);
+    lua_setfield(L, -2, "CONDITIONAL");
+    lua_setfield(L, -2, "Permissionship");
+}

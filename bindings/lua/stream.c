@@ -1,0 +1,173 @@
+/* licet.RelationshipStream: `for r in assert(engine:read_relationships{...}) do`, or stream:next() by hand.
+ *
+ * What the core hands out is valid until the next call on its stream. Copying it into Lua allocates, so a finalizer may
+ * run, find the stream and call it. Hence the copy is made in a protected call, with the stream marked as busy: the
+ * finalizer's call is refused, and the mark goes even if the copy fails. */
+#include "stream.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "relationship.h"
+
+#define STREAM_TYPE "licet.RelationshipStream"
+
+stream_box *stream_new(lua_State *L)
+{
+    return box_new(L, sizeof(stream_box), STREAM_TYPE);
+}
+
+static stream_box *stream_from_lua(lua_State *L)
+{
+    return luaL_checkudata(L, 1, STREAM_TYPE);
+}
+
+static void stream_release(stream_box *box)
+{
+    licet_stream *stream = box->stream;
+
+    box->stream = NULL;
+    licet_stream_release(stream);
+}
+
+/* ----------------------------------------------------------------- what may be copied */
+
+static int copy_relationship(lua_State *L)
+{
+    const stream_box *box = lua_touserdata(L, 1);
+
+    relationship_push(L, box->current);
+    return 1;
+}
+
+static int copy_cursor(lua_State *L)
+{
+    const stream_box *box    = lua_touserdata(L, 1);
+    licet_str         cursor = licet_stream_cursor(box->stream);
+
+    if (cursor.size == 0)
+        lua_pushnil(L);
+    else
+        lua_pushlstring(L, cursor.data, cursor.size);
+    return 1;
+}
+
+/* Expects a copying function and the box on the stack, and leaves there what the function returns. `current` is not
+ * NULL. Raises what the copy raised. */
+static int copy_protected(lua_State *L, stream_box *box, const licet_relationship *current)
+{
+    int failed;
+
+    box->current = current;
+    failed       = lua_pcall(L, 1, 1, 0);
+    box->current = NULL;
+    if (box->closing)
+        stream_release(box);
+    return failed != 0 ? lua_error(L) : 1;
+}
+
+/* --------------------------------------------------------------------------- methods */
+
+/* stream:next() -> relationship | nil | nil, err */
+static int stream_next(lua_State *L)
+{
+    stream_box        *box          = stream_from_lua(L);
+    licet_relationship relationship = LICET_RELATIONSHIP_INIT;
+    licet_error       *error        = NULL;
+    bool               found        = false;
+    licet_status       status;
+
+    lua_settop(L, 1);
+    lua_pushcfunction(L, copy_relationship);
+    lua_pushvalue(L, 1);
+    if (box->current != NULL)
+        return push_misuse(L, "the stream is in use");
+    if (box->stream == NULL)
+        return push_closed(L);
+    if (box->ended)
+        return 0;
+    status = licet_stream_next_relationship(box->stream, &relationship, &found, &error);
+    if (status != LICET_OK)
+        return push_error(L, status, error);
+    box->ended = !found;
+    return found ? copy_protected(L, box, &relationship) : 0;
+}
+
+/* In a generic for, nil would read as "that was all". So it raises, as the iterator of io.lines() does. */
+static int stream_call(lua_State *L)
+{
+    int count = stream_next(L);
+
+    return count == 2 ? lua_error(L) : count;
+}
+
+static int stream_close(lua_State *L)
+{
+    stream_box *box = stream_from_lua(L);
+
+    if (box->current != NULL)
+        box->closing = true;
+    else
+        stream_release(box);
+    return 0;
+}
+
+static int push_cursor(lua_State *L, stream_box *box)
+{
+    static const licet_relationship none = LICET_RELATIONSHIP_INIT;
+
+    lua_pushcfunction(L, copy_cursor);
+    lua_pushvalue(L, 1);
+    if (box->current != NULL || box->stream == NULL)
+        return 0;
+    return copy_protected(L, box, &none);
+}
+
+static int push_token(lua_State *L, const stream_box *box)
+{
+    licet_token token = { { 0 } };
+
+    if (box->stream == NULL)
+        return 0;
+    licet_stream_token(box->stream, &token);
+    if (token.text[0] == '\0')
+        return 0;
+    lua_pushstring(L, token.text);
+    return 1;
+}
+
+static int stream_index(lua_State *L)
+{
+    stream_box *box  = stream_from_lua(L);
+    const char *name = lua_tostring(L, 2);
+
+    if (name == NULL)
+        return 0;
+    if (strcmp(name, "next") == 0)
+        lua_pushcfunction(L, stream_next);
+    else if (strcmp(name, "close") == 0)
+        lua_pushcfunction(L, stream_close);
+    else if (strcmp(name, "cursor") == 0)
+        return push_cursor(L, box);
+    else if (strcmp(name, "token") == 0)
+        return push_token(L, box);
+    else
+        return 0;
+    return 1;
+}
+
+static int stream_tostring(lua_State *L)
+{
+    lua_pushstring(L, stream_from_lua(L)->stream == NULL ? STREAM_TYPE " (closed)" : STREAM_TYPE " (open)");
+    return 1;
+}
+
+static const luaL_Reg metamethods[] = {
+    { "__index", stream_index }, { "__call", stream_call },   { "__tostring", stream_tostring },
+    { "__gc", stream_close },    { "__close", stream_close }, { NULL, NULL },
+};
+
+void stream_register(lua_State *L)
+{
+    type_register(L, STREAM_TYPE, metamethods, NULL);
+}

@@ -1,0 +1,436 @@
+--- licet: permission checks inside your own process.
+---
+---     local licet = require "licet"
+---
+---     local engine = assert(licet.open())
+---     assert(engine:write_schema(text))
+---     assert(engine:touch("document:readme#owner@user:ada"))
+---     if engine:allowed("document:readme", "view", "user:ada") then ... end
+---
+--- Objects are written `type:id`, subjects `type:id` or `type:id#relation`, relationships
+--- `type:id#relation@type:id`. A call that fails returns nil and an error with code, kind, message, line, column and
+--- reason; a wrong type of argument raises, as in Lua's own libraries. Only a definite yes is `true`.
+---
+--- What is above a function is for editors as well (LuaLS, EmmyLua).
+local core = require "licet.core"
+
+---@alias licet.Code "out_of_memory"|"invalid_argument"|"schema_error"|"not_found"|"already_exists"|"precondition_failed"|"limit_exceeded"|"revision_expired"|"invalid_token"|"unavailable"|"deadline_exceeded"|"closed"|"misuse"|"unsupported"
+---@alias licet.Kind "syntax"|"type"|"name"|"value"|"encoding"|"limit"|"eval"|"token"|"config"|"conflict"|"deadline"|"unavailable"|"nomem"|"misuse"
+
+--- What went wrong. tostring() gives the position, where there is one, and the message.
+---@class licet.Error
+---@field code licet.Code the status
+---@field kind licet.Kind the finer kind: what sort of thing is wrong
+---@field message string one line for a person, safe to log
+---@field line? integer position in the text concerned, from 1
+---@field column? integer the same, in characters
+---@field reason? string SpiceDB's error reason, such as "UNKNOWN_DEFINITION"
+
+--- How fresh an answer has to be: FULL, MINIMIZE_LATENCY, at_least(token) or at_exactly(token).
+---@alias licet.Consistency string
+
+---@alias licet.Permissionship "no_permission"|"has_permission"|"conditional"
+
+--- A relationship. The engine takes any table with these fields, or the notation, for one. Those that come from licet
+--- can be compared with == and printed with tostring().
+---@class licet.Relationship
+---@field resource_type string
+---@field resource_id string
+---@field relation string
+---@field subject_type string
+---@field subject_id string `*` is every subject of the type
+---@field subject_relation? string
+---@field caveat_name? string
+---@field caveat_context? string a JSON object
+---@field expiration? string RFC 3339
+---@field resource string "document:readme", as checks take it
+---@field subject string "user:ada" or "group:eng#member", as checks take it
+local Relationship = {}
+
+--- Which relationships: every field that is given must match.
+---@class licet.Filter
+---@field resource_type? string
+---@field resource_id? string
+---@field resource_id_prefix? string literal: no character of it is a pattern
+---@field relation? string
+---@field subject_type? string
+---@field subject_id? string
+---@field subject_relation? string the empty string selects subjects without a relation
+
+--- The answer to one check. Immutable. In a condition it is always true, as every object of Lua's: ask for .allowed.
+---@class licet.Result
+---@field allowed boolean true only for a definite yes
+---@field permissionship licet.Permissionship
+---@field missing_context string[] names of the context values that a conditional answer depends on
+---@field token? string of the revision at which the answer was found
+---@field error? licet.Error in a bulk check, what is wrong with this item
+
+--- Something in a schema that is allowed and rarely meant.
+---@class licet.Lint
+---@field name string
+---@field message string
+---@field line integer
+---@field column integer
+
+--- A checked schema. Immutable. tostring() gives the text.
+---@class licet.Schema
+---@field text string as it was given
+---@field definitions string[] their names, in the order of the text
+local Schema = {}
+
+--- The relationships that a filter selects, all of one revision.
+---
+---     for r in assert(engine:read_relationships { resource_type = "document" }) do print(r) end
+---
+--- Calling it is what a generic for does: it raises the error when something goes wrong half way, because nil would
+--- read as the end. In Lua 5.4 the loop closes it.
+---@class licet.RelationshipStream
+---@overload fun(): licet.Relationship?
+---@field cursor? string goes on after the last relationship returned; for the same read's `cursor`
+---@field token? string of the revision that is read
+--- One more relationship; nil at the end; nil and an error on failure.
+---@field next fun(self: licet.RelationshipStream): licet.Relationship?, licet.Error?
+--- Ends it before its time. The collector does so too.
+---@field close fun(self: licet.RelationshipStream)
+
+---@class licet.Options
+---@field memory_limit_bytes? integer all memory of the engine: 1 MiB to 1 TiB, 256 MiB by default
+---@field max_depth? integer objects and names on one path of a check: 1 to 1,000, 50 by default
+---@field max_steps? integer relationships that one check may visit: 1,000 to 1e9, 1,000,000 by default
+---@field check_timeout_ms? integer of one check: 1 to 600,000, 250 by default
+---@field history_window_ms? integer how long a token can be read exactly: up to 30 days, 24 hours by default
+
+---@class licet.CheckOptions
+---@field consistency? licet.Consistency
+
+---@class licet.ReadOptions: licet.Filter
+---@field limit? integer at most so many, up to 1,000; all by default
+---@field cursor? string the .cursor of an earlier stream over the same filter and limit
+---@field consistency? licet.Consistency
+
+---@class licet.DeleteOptions: licet.Filter
+---@field limit? integer at most so many, up to 1,000
+---@field allow_partial? boolean when more than the limit match, delete that many instead of none
+---@field preconditions? licet.Precondition[]
+
+--- What Engine:delete_relationships() did.
+---@class licet.Deletion
+---@field deleted_count integer
+---@field partial boolean the count equals the limit: there may be more, call again
+---@field token string names the revision from which the deletion is visible
+
+---@class licet.Stats
+---@field relationships integer at head
+---@field objects integer distinct ones seen
+---@field memory_bytes integer all memory of the engine, to the byte
+---@field memory_limit_bytes integer
+---@field graph_bytes integer of it: the graph beside the id strings
+---@field id_bytes integer of it: the id strings
+---@field delta_changes integer not merged into the graph's base yet
+---@field merges integer done
+---@field revision integer of the head
+---@field oldest_revision integer that can still be read exactly
+
+---@alias licet.Update [string, string|licet.Relationship]
+---@alias licet.Precondition [string, licet.Filter]
+
+---@alias licet.Relationships string|licet.Relationship|(string|licet.Relationship)[]
+
+--- Schema and relationships, and the answers about them. Made by licet.open().
+---@class licet.Engine
+--- Replaces the schema. Returns the token that makes it visible. Nothing is changed when stored relationships would no
+--- longer fit.
+---@field write_schema fun(self: licet.Engine, text: string): string?, licet.Error?
+--- The schema in force.
+---@field read_schema fun(self: licet.Engine): licet.Schema?, licet.Error?
+--- Changes relationships: all of the updates or none. They are made by licet.create(), licet.touch() and
+--- licet.delete(), the preconditions by licet.must_match() and licet.must_not_match(); at most 1,000 each. Returns the
+--- token that makes the changes visible, as do the next three.
+---@field write fun(self: licet.Engine, updates: licet.Update[], preconditions?: licet.Precondition[]): string?, licet.Error?
+--- Writes relationships that must not exist yet: all of them or none. Takes them one by one, or a list.
+---@field create fun(self: licet.Engine, relationships: licet.Relationships, ...: string|licet.Relationship): string?, licet.Error?
+--- Writes relationships whether they exist or not: all of them or none.
+---@field touch fun(self: licet.Engine, relationships: licet.Relationships, ...: string|licet.Relationship): string?, licet.Error?
+--- Deletes relationships; those that do not exist are no error.
+---@field delete fun(self: licet.Engine, relationships: licet.Relationships, ...: string|licet.Relationship): string?, licet.Error?
+--- Deletes what a filter selects, in one transaction. When more than `limit` match, nothing is deleted, unless
+--- allow_partial is true.
+---@field delete_relationships fun(self: licet.Engine, options: licet.DeleteOptions): licet.Deletion?, licet.Error?
+--- The relationships that a filter selects: one field of it at least must be given.
+---@field read_relationships fun(self: licet.Engine, options: licet.ReadOptions): licet.RelationshipStream?, licet.Error?
+--- Whether a subject has a permission on a resource: true only for a definite yes, and nil with the error on failure.
+--- Resource "document:readme", permission (or relation) "view", subject "user:ada" or "group:eng#member".
+---@field allowed fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): boolean?, licet.Error?
+--- The same, with the whole answer behind the boolean.
+---@field check fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): boolean?, licet.Result|licet.Error
+--- Answers many questions, each {resource, permission, subject}, at one revision and in their order; at most 10,000. An
+--- item that can not be answered has .error, and is not allowed; the others are answered.
+---@field check_bulk fun(self: licet.Engine, items: [string, string, string][], options?: licet.CheckOptions): licet.Result[]?, licet.Error?
+--- Those of the ids, at most 10,000, on which the subject has the permission, in their order. If one can not be
+--- answered, its error is returned.
+---@field filter fun(self: licet.Engine, resource_type: string, ids: string[], permission: string, subject: string, options?: licet.CheckOptions): string[]?, licet.Error?
+--- Counts and sizes now.
+---@field stats fun(self: licet.Engine): licet.Stats?, licet.Error?
+--- Stops the engine and gives back its memory: every later call returns nil and an error with code "closed". A second
+--- close does nothing. The collector does so too, but does not know how much memory stands behind an engine.
+---@field close fun(self: licet.Engine)
+
+---@class licet
+---@field version string
+---@field FULL licet.Consistency everything that was committed before the call
+---@field MINIMIZE_LATENCY licet.Consistency the default: the graph as it stands, without waiting
+---@field Permissionship { NO_PERMISSION: "no_permission", HAS_PERMISSION: "has_permission", CONDITIONAL: "conditional" }
+local licet = {
+    version = core.version,
+    FULL = core.FULL,
+    MINIMIZE_LATENCY = core.MINIMIZE_LATENCY,
+    Permissionship = core.Permissionship,
+    Relationship = Relationship,
+    Schema = Schema,
+}
+
+--- Opens an engine.
+---@param uri? string the store; "memory:", the default, is the only one of this version
+---@param options? licet.Options
+---@return licet.Engine?
+---@return licet.Error?
+function licet.open(uri, options)
+    return core.open(uri, options)
+end
+
+--- Not older than the revision that `token` names, for instance the one a write returned.
+---@param token string
+---@return licet.Consistency
+function licet.at_least(token)
+    return core.at_least(token)
+end
+
+--- Exactly the revision that `token` names, as long as it is in the retained history. Do not take such a token from an
+--- end user: an old revision is a way back in for somebody whose access was revoked.
+---@param token string
+---@return licet.Consistency
+function licet.at_exactly(token)
+    return core.at_exactly(token)
+end
+
+--- Parses and checks a schema.
+---@param text string
+---@param options? { folder?: string } folder: where `import` may read from; without it imports are refused
+---@return licet.Schema?
+---@return licet.Error?
+function Schema.parse(text, options)
+    return core.parse_schema(text, options)
+end
+
+--- The canonical text, as SpiceDB prints it.
+---@return string?
+---@return licet.Error?
+function Schema:format()
+    return self:format()
+end
+
+--- What SpiceDB's developer tools would warn of. Lints never change what is accepted.
+---@return licet.Lint[]
+function Schema:lint()
+    return self:lint()
+end
+
+--- Reads SpiceDB's notation.
+---@param text string
+---@return licet.Relationship?
+---@return licet.Error?
+function Relationship.parse(text)
+    return core.parse_relationship(text)
+end
+
+--- Writes it: the inverse of parsing. Takes any table that the engine takes.
+---@return string?
+---@return licet.Error?
+function Relationship:format()
+    return core.format_relationship(self)
+end
+
+-- ---------------------------------------------------------------------------------------------------- writing
+
+local function update(operation, relationship)
+    if type(relationship) ~= "string" and type(relationship) ~= "table" then
+        error(("bad argument #1 to '%s' (relationship expected, got %s)"):format(operation, type(relationship)), 3)
+    end
+    return { operation, relationship }
+end
+
+--- For Engine:write(): a relationship that must not exist yet.
+---@param relationship string|licet.Relationship
+---@return licet.Update
+function licet.create(relationship)
+    return update("create", relationship)
+end
+
+--- For Engine:write(): a relationship, whether it exists or not; its caveat and expiration are replaced.
+---@param relationship string|licet.Relationship
+---@return licet.Update
+function licet.touch(relationship)
+    return update("touch", relationship)
+end
+
+--- For Engine:write(): no such relationship any more; it may be absent already.
+---@param relationship string|licet.Relationship
+---@return licet.Update
+function licet.delete(relationship)
+    return update("delete", relationship)
+end
+
+local function precondition(expectation, filter)
+    if type(filter) ~= "table" then
+        error(("bad argument #1 to '%s' (table expected, got %s)"):format(expectation, type(filter)), 3)
+    end
+    return { expectation, filter }
+end
+
+--- At least one relationship matches, before the write.
+---@param filter licet.Filter
+---@return licet.Precondition
+function licet.must_match(filter)
+    return precondition("must_match", filter)
+end
+
+--- No relationship matches, before the write.
+---@param filter licet.Filter
+---@return licet.Precondition
+function licet.must_not_match(filter)
+    return precondition("must_not_match", filter)
+end
+
+-- ------------------------------------------------------------------------------------------- validation files
+
+-- One byte more than the core takes of any text: enough for it to refuse a longer file, and never more of it.
+local READ_BYTES = 1048576 + 1
+
+--- One thing that does not hold, or one warning.
+---@class licet.Finding
+---@field is_warning boolean
+---@field source string where it arose: "schema", "relationship", "assertion" or "validation"
+---@field kind string SpiceDB's name for it, such as "ASSERTION_FAILED"
+---@field message string
+---@field line integer in the file, from 1; 0 where it is not known
+---@field column integer in characters, from 1; 0 where it is not known
+
+--- What a validation file came to.
+---@class licet.Report
+---@field path? string
+---@field relationships integer
+---@field assertions integer
+---@field expected_relations integer
+---@field findings licet.Finding[]
+---@field failures licet.Finding[] the findings that are no warnings
+---@field warnings licet.Finding[] the findings that are: unknown keys and lints
+
+local function read_file(path)
+    local file, reason = io.open(path, "rb")
+    local text
+
+    if file then
+        text, reason = file:read(READ_BYTES)
+        file:close()
+        if text or not reason then
+            return text or ""
+        end
+    end
+    return nil, core.failure("invalid_argument", "config", "can not read the file: " .. reason)
+end
+
+-- Whether a file holds only a schema: by its ending, or else by what it looks like (as in SpiceDB's own tool).
+local function is_schema(path, text)
+    local ending = (path and path:match("%.(%w+)$") or ""):lower()
+
+    if ending == "zed" then
+        return true
+    elseif ending == "yaml" or ending == "yml" then
+        return false
+    end
+    for line in text:gmatch("[^\n]+") do
+        local key = line:match("^ *(%a+) *:")
+
+        if key == "schema" or key == "schemaFile" or key == "relationships" then
+            return false
+        end
+    end
+    return true
+end
+
+local function schema_report(text, options)
+    local schema, err = core.parse_schema(text, options)
+    local findings = {}
+
+    if not schema then
+        return nil, err
+    end
+    for i, lint in ipairs(schema:lint()) do
+        findings[i] = {
+            is_warning = true,
+            source = "schema",
+            kind = lint.name,
+            message = lint.message,
+            line = lint.line,
+            column = lint.column,
+        }
+    end
+    return { relationships = 0, assertions = 0, expected_relations = 0, findings = findings }
+end
+
+local function file_report(text, options)
+    local engine, err = core.open()
+    local report
+
+    if not engine then
+        return nil, err
+    end
+    report, err = core.validate(engine, text, options)
+    engine:close()
+    return report, err
+end
+
+--- Loads a validation file into memory and runs its assertions and expected relations. A file that ends in `.zed`, or
+--- that looks like a schema and not like YAML, is only checked as a schema. `schemaFile` and `import` read from the
+--- folder and nowhere else.
+---
+---     local ok, report = licet.validate("documents.yaml")
+---
+--- ok is true if everything holds, and false if something does not: see report.failures. It is nil, and the second
+--- value is the error with its line and column, if the file is unusable: no YAML, a wrong schema or relationship.
+---@param path_or_text string what has more than one line is the text itself
+---@param options? { folder?: string } folder: the file's own by default; for a text there is none
+---@return boolean? ok
+---@return licet.Report|licet.Error
+function licet.validate(path_or_text, options)
+    local path, text, report, err
+    local folder = options and options.folder
+
+    if type(path_or_text) ~= "string" then
+        error(("bad argument #1 to 'validate' (string expected, got %s)"):format(type(path_or_text)), 2)
+    elseif path_or_text:find("[\n%z]") then
+        text = path_or_text
+    else
+        path = path_or_text
+        folder = folder or path:match("^(.+)/[^/]*$") or path:match("^/") or "."
+        text, err = read_file(path)
+        if not text then
+            return nil, err
+        end
+    end
+
+    report, err = (is_schema(path, text) and schema_report or file_report)(text, { folder = folder })
+    if not report then
+        return nil, err
+    end
+    report.path = path
+    report.failures, report.warnings = {}, {}
+    for _, finding in ipairs(report.findings) do
+        local list = finding.is_warning and report.warnings or report.failures
+
+        list[#list + 1] = finding
+    end
+    return #report.failures == 0, report
+end
+
+return licet
