@@ -11,13 +11,13 @@ void lic_expr_walk_init(lic_expr_walk *walk, lic_memory *memory)
 
 void lic_expr_walk_free(lic_expr_walk *walk)
 {
-    lic_free(walk->memory, (void *)walk->stack, walk->capacity * sizeof *walk->stack);
+    lic_free(walk->memory, walk->stack, walk->capacity * sizeof *walk->stack);
     lic_expr_walk_init(walk, walk->memory);
 }
 
 static bool walk_reserve(lic_expr_walk *walk, size_t count)
 {
-    void *stack = (void *)walk->stack;
+    void *stack = walk->stack;
 
     if (!lic_grow(walk->memory, &stack, &walk->capacity, walk->depth + count, sizeof *walk->stack))
         walk->failed = true;
@@ -29,7 +29,7 @@ void lic_expr_walk_start(lic_expr_walk *walk, const lic_ast_expr *root)
 {
     walk->depth = 0;
     if (walk_reserve(walk, 1))
-        walk->stack[walk->depth++] = root;
+        walk->stack[walk->depth++].expr = root;
 }
 
 const lic_ast_expr *lic_expr_walk_next(lic_expr_walk *walk)
@@ -38,11 +38,11 @@ const lic_ast_expr *lic_expr_walk_next(lic_expr_walk *walk)
 
     if (walk->failed || walk->depth == 0)
         return NULL;
-    expr = walk->stack[--walk->depth];
+    expr = walk->stack[--walk->depth].expr;
     if (!walk_reserve(walk, expr->child_count))
         return NULL;
     for (size_t i = expr->child_count; i > 0; i--)
-        walk->stack[walk->depth++] = expr->children[i - 1];
+        walk->stack[walk->depth++].expr = expr->children[i - 1];
     return expr;
 }
 

@@ -71,13 +71,17 @@ lic_rel lic_resolved_member(const lic_resolved *resolved, uint32_t definition, l
 /* Index of the arrow; UINT32_MAX: its left side is no relation, or nothing anywhere bears its right side. */
 uint32_t lic_resolved_arrow(const lic_resolved *resolved, lic_rel tupleset, lic_str target);
 
+typedef struct lic_expr_step {
+    const lic_ast_expr *expr;
+} lic_expr_step;
+
 /* Visits an expression's nodes from left to right, parents first, on a stack of its own. */
 typedef struct lic_expr_walk {
-    lic_memory          *memory;
-    const lic_ast_expr **stack;
-    size_t               depth;
-    size_t               capacity;
-    bool                 failed; /* out of memory: the walk ended early */
+    lic_memory    *memory;
+    lic_expr_step *stack;
+    size_t         depth;
+    size_t         capacity;
+    bool           failed; /* out of memory: the walk ended early */
 } lic_expr_walk;
 
 void                lic_expr_walk_init(lic_expr_walk *walk, lic_memory *memory);
