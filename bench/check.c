@@ -1,0 +1,196 @@
+/* Checks from C over the benchmark's data (25,161 relationships): direct, nested and denied checks and bulk checks of
+ * 100, each as one repeated request and varied over a thousand; then one thread against two. Beside them the cost of
+ * one random hash probe on the same machine in the same run. Before anything is timed every answer is compared with
+ * the expected one.
+ *
+ *     check [FOLDER]      made by bench/data/generate.py; build/bench-data by default
+ *
+ * BENCH_TIME and BENCH_WARMUP: seconds for each measurement (1 and 0.3). */
+#include <pthread.h>
+
+#include "support/bench.h"
+
+enum { BATCH = 1000, MAX_SAMPLES = 100000, BULK = 100 };
+
+typedef struct scenario {
+    const char          *name;
+    licet_check_request *requests;
+    bool                *expected;
+    size_t               count;
+    size_t               group; /* requests in one call */
+    double               bound_ns;
+} scenario;
+
+typedef struct measured {
+    double median_ns;
+    double p99_ns;
+} measured;
+
+static scenario read_scenario(const char *folder, const char *name, const char *file_name, size_t group,
+                              double bound_ns)
+{
+    bench_file file = bench_read(folder, file_name);
+    scenario   s    = { name, bench_alloc(file.count, sizeof *s.requests), bench_alloc(file.count, sizeof(bool)),
+                        file.count, group, bound_ns };
+
+    for (size_t i = 0; i < file.count; i++) {
+        s.requests[i]            = (licet_check_request)LICET_CHECK_REQUEST_INIT;
+        s.requests[i].resource   = bench_word(file.lines[i], 0);
+        s.requests[i].permission = bench_word(file.lines[i], 1);
+        s.requests[i].subject    = bench_word(file.lines[i], 2);
+        s.expected[i]            = bench_word(file.lines[i], 3).data[0] == 'y';
+    }
+    return s;
+}
+
+/* One call: the requests [at, at + group). Returns how many were allowed. */
+static size_t call(licet_engine *engine, const scenario *s, size_t at, licet_result *results)
+{
+    licet_error      *error   = NULL;
+    licet_consistency latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    size_t            allowed = 0;
+
+    if (s->group == 1) {
+        bench_must(licet_check(engine, &s->requests[at], results, &error), error, s->name);
+        return licet_result_allowed(results);
+    }
+    bench_must(licet_check_bulk(engine, &s->requests[at], s->group, latency, results, &error), error, s->name);
+    for (size_t i = 0; i < s->group; i++)
+        allowed += licet_result_allowed(&results[i]);
+    return allowed;
+}
+
+static void new_results(licet_result results[BULK])
+{
+    for (int i = 0; i < BULK; i++)
+        results[i] = (licet_result)LICET_RESULT_INIT;
+}
+
+static void verify(licet_engine *engine, const scenario *s)
+{
+    licet_result results[BULK];
+
+    new_results(results);
+    for (size_t at = 0; at < s->count; at += s->group) {
+        call(engine, s, at, results);
+        for (size_t i = 0; i < s->group; i++)
+            if (licet_result_allowed(&results[i]) != s->expected[at + i])
+                bench_stop(s->name, "an answer is not the expected one");
+    }
+}
+
+/* Nanoseconds of one call, averaged over a batch of calls. */
+static double batch(licet_engine *engine, const scenario *s, size_t calls, bool varied, size_t *at)
+{
+    licet_result results[BULK];
+    double       start;
+    size_t       allowed = 0;
+
+    new_results(results);
+    start = bench_now();
+    for (size_t i = 0; i < calls; i++) {
+        allowed += call(engine, s, *at, results);
+        if (varied)
+            *at = *at + s->group < s->count ? *at + s->group : 0;
+    }
+    bench_keep(allowed);
+    return (bench_now() - start) / (double)calls;
+}
+
+static measured measure(licet_engine *engine, const scenario *s, bool varied)
+{
+    static double samples[MAX_SAMPLES];
+    size_t        calls = BATCH / s->group, count = 0, at = 0;
+    double        end   = bench_now() + bench_seconds("BENCH_WARMUP", 0.3) * 1e9;
+
+    while (bench_now() < end)
+        batch(engine, s, calls, varied, &at);
+    end = bench_now() + bench_seconds("BENCH_TIME", 1) * 1e9;
+    while (bench_now() < end && count < MAX_SAMPLES)
+        samples[count++] = batch(engine, s, calls, varied, &at);
+    return (measured){ bench_quantile(samples, count, 0.5), bench_quantile(samples, count, 0.99) };
+}
+
+/* ---------------------------------------------------------------- two threads */
+
+typedef struct worker {
+    pthread_t       thread;
+    licet_engine   *engine;
+    const scenario *scenario;
+    double          seconds;
+    double          calls_per_second;
+} worker;
+
+static void *work(void *argument)
+{
+    worker *w     = argument;
+    size_t  calls = 0, at = 0;
+    double  start = bench_now(), end = start + w->seconds * 1e9;
+
+    while (bench_now() < end) {
+        batch(w->engine, w->scenario, BATCH, true, &at);
+        calls += BATCH;
+    }
+    w->calls_per_second = (double)calls / ((bench_now() - start) / 1e9);
+    return NULL;
+}
+
+static double throughput(licet_engine *engine, const scenario *s, int threads)
+{
+    worker workers[2] = { { .engine = engine, .scenario = s, .seconds = bench_seconds("BENCH_TIME", 1) } };
+    double sum        = 0;
+
+    workers[1] = workers[0];
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            bench_stop("threads", "cannot start one");
+    for (int i = 0; i < threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+        sum += workers[i].calls_per_second;
+    }
+    return sum;
+}
+
+static void compare_threads(licet_engine *engine, const scenario *s)
+{
+    enum { ROUNDS = 5 };
+    double ratios[ROUNDS];
+
+    for (int i = 0; i < ROUNDS; i++) { /* alternating, so that a slow moment meets both */
+        double one = throughput(engine, s, 1);
+
+        ratios[i] = throughput(engine, s, 2) / one;
+    }
+    printf("  %-8s two threads / one: %.2f (bound 1.80)\n", s->name, bench_quantile(ratios, ROUNDS, 0.5));
+}
+
+int main(int argc, char **argv)
+{
+    const char   *folder      = argc > 1 ? argv[1] : "build/bench-data";
+    licet_engine *engine      = bench_load(folder, NULL);
+    scenario      scenarios[] = {
+        read_scenario(folder, "direct", "direct.txt", 1, 150),
+        read_scenario(folder, "nested", "nested.txt", 1, 500),
+        read_scenario(folder, "denied", "denied.txt", 1, 500),
+        read_scenario(folder, "bulk-100", "bulk.txt", BULK, 15000),
+    };
+    size_t count = sizeof scenarios / sizeof scenarios[0];
+    double probe;
+
+    for (size_t i = 0; i < count; i++)
+        verify(engine, &scenarios[i]);
+    probe = bench_probe();
+    printf("checks from C; one random hash probe: %.1f ns\n", probe);
+    printf("  %-8s %-8s %10s %10s %8s %10s\n", "check", "request", "median ns", "p99 ns", "probes", "bound ns");
+    for (size_t i = 0; i < 2 * count; i++) {
+        const scenario *s = &scenarios[i / 2];
+        measured        m = measure(engine, s, i % 2 == 1);
+
+        printf("  %-8s %-8s %10.1f %10.1f %8.1f %10.0f%s\n", s->name, i % 2 == 1 ? "varied" : "repeated", m.median_ns,
+               m.p99_ns, m.median_ns / probe, s->bound_ns, m.median_ns <= s->bound_ns ? "" : "  MISSED");
+    }
+    for (size_t i = 0; i < 3; i++)
+        compare_threads(engine, &scenarios[i]);
+    licet_engine_release(engine);
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* One revision holds schema and relationships: no reader sees one without the other. */
+#include "engine/load.h"
+
+typedef struct loading {
+    licet_engine             *engine;
+    lic_arena                 arena;
+    uint64_t                  head;
+    const licet_relationship *relationships;
+    size_t                    count;
+    size_t                   *culprit;
+    licet_error             **error;
+} loading;
+
+static licet_status require_empty(loading *l)
+{
+    lic_graph_sizes sizes;
+
+    lic_graph_measure(l->engine->graph, &sizes);
+    if (sizes.edges == 0 && lic_schemas_at(&l->engine->schemas, l->head)->program->definition_count == 0)
+        return LICET_OK;
+    return lic_fail(l->error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
+                    "a validation file is loaded into an engine without schema and relationships; this one has some");
+}
+
+static licet_status type_all(loading *l, const lic_program *program, lic_store_change **changes)
+{
+    *changes = lic_new_array(&l->arena, l->count, lic_store_change);
+    if (*changes == NULL)
+        return lic_fail_memory(l->error);
+    for (size_t i = 0; i < l->count; i++) {
+        const licet_relationship *relationship = &l->relationships[i];
+        lic_store_change         *change       = &(*changes)[i];
+        licet_status              status;
+
+        status = lic_type_relationship(program, relationship, false, &change->typed, l->error);
+        if (status != LICET_OK) {
+            *l->culprit = i;
+            return status;
+        }
+        change->operation   = LICET_TOUCH;
+        change->resource_id = relationship->resource_id;
+        change->subject_id  = relationship->subject_id;
+    }
+    return LICET_OK;
+}
+
+static licet_status load_inside(loading *l, licet_schema **schema)
+{
+    licet_engine     *engine = l->engine;
+    lic_store_change *changes;
+    uint64_t          revision;
+    licet_status      status;
+
+    LIC_TRY(type_all(l, (*schema)->program, &changes));
+    if (!lic_schemas_add(&engine->schemas, l->head + 1, schema))
+        return lic_fail_memory(l->error);
+    status = engine->store->methods->apply(engine->store, changes, l->count, &revision, l->error);
+    if (status != LICET_OK)
+        lic_schemas_withdraw(&engine->schemas);
+done:
+    return status;
+}
+
+licet_status lic_engine_load(licet_engine *engine, const licet_schema_request *request,
+                             const licet_relationship *relationships, size_t count, size_t *culprit,
+                             licet_error **error)
+{
+    loading l = {
+        .engine = engine, .relationships = relationships, .count = count, .culprit = culprit, .error = error
+    };
+    licet_schema *schema = NULL;
+    licet_status  status;
+
+    *culprit = LIC_LOAD_SCHEMA;
+    lic_arena_init(&l.arena, engine->memory);
+    engine->store->methods->begin(engine->store, &l.head);
+    LIC_TRY(require_empty(&l));
+    LIC_TRY(lic_schema_new(engine->memory, engine->names, request, &schema, error));
+    LIC_TRY(load_inside(&l, &schema));
+done:
+    engine->store->methods->end(engine->store);
+    licet_schema_release(schema);
+    lic_arena_free(&l.arena);
+    return status;
+}
