@@ -151,7 +151,9 @@ bool      lic_parser_is(const lic_parser *p, lic_token_kind kind);
 bool      lic_parser_is_keyword(const lic_parser *p, lic_str keyword);
 bool      lic_parser_accept(lic_parser *p, lic_token_kind kind);
 bool      lic_parser_accept_keyword(lic_parser *p, lic_str keyword);
-bool      lic_parser_expect(lic_parser *p, lic_token_kind kind, const char *remedy);
+/* The remedy where a line has ended too early; NULL where it has not. */
+const char *lic_parser_same_line(const lic_parser *p);
+bool        lic_parser_expect(lic_parser *p, lic_token_kind kind, const char *remedy);
 /* expected: "the name of a relation". */
 bool lic_parser_identifier(lic_parser *p, const char *expected, lic_str *name);
 bool lic_parser_path(lic_parser *p, const char *expected, lic_str *path);

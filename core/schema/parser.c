@@ -38,23 +38,36 @@ lic_str lic_parser_text(const lic_parser *p)
     return lic_token_text(&p->lexer, p->token);
 }
 
-/* The character that begins no token: kind encoding for those that people don't see. */
+/* "U+200B": some of these characters can't be seen. */
+static void print_code_point(uint32_t c, char text[9])
+{
+    size_t digits = c > 0xfffff ? 6 : c > 0xffff ? 5 : 4;
+
+    memcpy(text, "U+", 2);
+    for (size_t i = digits; i > 0; i--, c >>= 4)
+        text[1 + i] = "0123456789ABCDEF"[c & 15];
+    text[2 + digits] = '\0';
+}
+
+/* The character that begins no token: kind encoding for those that a schema must not have anywhere. */
 static bool unexpected_character(lic_parser *p, const char *expected)
 {
     lic_str  text = p->lexer.text;
     size_t   size;
     uint32_t c    = lic_utf8_decode(text, p->token.offset, &size);
     lic_str  word = lic_str_slice(text, p->token.offset, p->token.offset + size);
+    char     code_point[9];
 
     if (c == 0)
-        return lic_parser_fail(p, LICET_KIND_ENCODING, lic_parser_place(p), "a NUL at byte %zu; expected %s",
-                               (size_t)p->token.offset, expected);
+        return lic_parser_fail(p, LICET_KIND_ENCODING, lic_parser_place(p), "expected %s, found a NUL, at byte %zu",
+                               expected, (size_t)p->token.offset);
     if (c == 0xfeff)
         return lic_parser_fail(p, LICET_KIND_ENCODING, lic_parser_place(p),
-                               "a byte order mark at byte %zu; save the schema as UTF-8 without one",
+                               "a byte order mark, at byte %zu; save the schema as UTF-8 without one",
                                (size_t)p->token.offset);
+    print_code_point(c, code_point);
     return lic_parser_fail(p, LICET_KIND_SYNTAX, lic_parser_place(p),
-                           "expected %s, found %Q, a character that the language does not have", expected, &word);
+                           "expected %s, found %Q (%s), which the language does not have", expected, &word, code_point);
 }
 
 static bool unexpected_error(lic_parser *p, const char *expected)
@@ -128,6 +141,11 @@ bool lic_parser_accept_keyword(lic_parser *p, lic_str keyword)
     return lic_parser_is_keyword(p, keyword) && lic_parser_advance(p);
 }
 
+const char *lic_parser_same_line(const lic_parser *p)
+{
+    return p->token.kind == LIC_TOKEN_TERMINATOR ? "; put it on this line" : NULL;
+}
+
 bool lic_parser_expect(lic_parser *p, lic_token_kind kind, const char *remedy)
 {
     if (p->token.kind != kind)
@@ -138,7 +156,7 @@ bool lic_parser_expect(lic_parser *p, lic_token_kind kind, const char *remedy)
 bool lic_parser_identifier(lic_parser *p, const char *expected, lic_str *name)
 {
     if (p->token.kind != LIC_TOKEN_IDENTIFIER)
-        return lic_parser_unexpected(p, expected, NULL);
+        return lic_parser_unexpected(p, expected, lic_parser_same_line(p));
     *name = lic_parser_text(p);
     return lic_parser_advance(p);
 }
@@ -235,7 +253,7 @@ static bool parse_use(lic_parser *p, bool after_definition)
     if (!lic_parser_advance(p))
         return false;
     if (p->token.kind != LIC_TOKEN_IDENTIFIER && p->token.kind != LIC_TOKEN_KEYWORD)
-        return lic_parser_unexpected(p, "a feature on the line of \"use\"", NULL);
+        return lic_parser_unexpected(p, "the name of a feature", lic_parser_same_line(p));
     word = lic_parser_text(p);
     flag = lic_flag_find(word);
     if (!lic_parser_advance(p))
@@ -275,7 +293,7 @@ static bool parse_import(lic_parser *p)
     if (!lic_parser_advance(p))
         return false;
     if (p->token.kind != LIC_TOKEN_STRING)
-        return lic_parser_unexpected(p, "a path in quotes", "; it must be on the line of \"import\"");
+        return lic_parser_unexpected(p, "a path in quotes", lic_parser_same_line(p));
     import.path = unquote(lic_parser_text(p));
     if (!lic_parser_advance(p) || !lic_vector_reserve(p, &p->file->imports))
         return false;
@@ -359,7 +377,7 @@ static bool check_encoding(lic_parser *p, lic_str text)
     return lic_parser_fail(p, LICET_KIND_ENCODING, place, "the schema is not UTF-8: wrong at byte %zu", wrong);
 }
 
-/* Before there is a source, so the position is nowhere. */
+/* Each file of an import tree, and all together. There is no source yet, so the position is nowhere. */
 static bool check_size(lic_parser *p, lic_str name, size_t size)
 {
     if (size <= LIC_MAX_SCHEMA_BYTES - p->total_bytes) {
@@ -367,7 +385,10 @@ static bool check_size(lic_parser *p, lic_str name, size_t size)
         return true;
     }
     p->status = lic_fail(p->error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                         "more than " LIC_LIMIT_TEXT(LIC_MAX_SCHEMA_BYTES) " bytes of schema, counted up to %Q", &name);
+                         p->ast->source_count == 0
+                             ? "more than " LIC_LIMIT_TEXT(LIC_MAX_SCHEMA_BYTES) " bytes of schema"
+                             : "more than " LIC_LIMIT_TEXT(LIC_MAX_SCHEMA_BYTES) " bytes of schema with the import %Q",
+                         &name);
     return false;
 }
 

@@ -217,10 +217,8 @@ bool lic_parse_body(lic_parser *p, lic_raw_body **result)
         return lic_parser_memory_failed(p);
     body->place = lic_parser_place(p);
     if (!lic_parser_take_comments(p, &body->comments, &body->comment_count) || !lic_parser_advance(p) ||
-        !lic_parser_path(p, "a name, on the same line", &body->name) ||
-        !lic_parser_expect(p, LIC_TOKEN_LEFT_BRACE,
-                           p->token.kind == LIC_TOKEN_TERMINATOR ? "; it must be on the line of the name" : NULL) ||
-        !parse_entries(p, body) ||
+        !lic_parser_path(p, "a name", &body->name) ||
+        !lic_parser_expect(p, LIC_TOKEN_LEFT_BRACE, lic_parser_same_line(p)) || !parse_entries(p, body) ||
         !lic_parser_copy(p, &p->scratch, p->entries.items, p->entries.count, sizeof *p->entries.items, &entries))
         return false;
     body->entries     = entries;

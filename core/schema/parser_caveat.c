@@ -121,7 +121,7 @@ static bool parse_parameters(lic_parser *p, lic_raw_caveat *raw, bool *lost)
         !lic_parser_copy(p, p->arena, parameters, raw->caveat.parameter_count, sizeof *parameters, &copy))
         return false;
     raw->caveat.parameters = copy;
-    return *lost || lic_parser_expect(p, LIC_TOKEN_RIGHT_PAREN, NULL);
+    return *lost || lic_parser_expect(p, LIC_TOKEN_RIGHT_PAREN, lic_parser_same_line(p));
 }
 
 /* Every token up to the brace that closes the body. The text is the slice from the first to the last of them,
@@ -169,14 +169,12 @@ bool lic_parse_caveat(lic_parser *p, lic_raw_caveat **result)
     *result       = raw;
     caveat->place = lic_parser_place(p);
     if (!lic_parser_take_comments(p, &caveat->comments, &caveat->comment_count) || !lic_parser_advance(p) ||
-        !lic_parser_path(p, "the name of the caveat, on the same line", &caveat->name) ||
+        !lic_parser_path(p, "the name of the caveat", &caveat->name) ||
         !lic_parser_expect(p, LIC_TOKEN_LEFT_PAREN, NULL) || !parse_parameters(p, raw, &lost))
         return false;
     if (lost)
         return lose(p, "the name of a parameter");
-    if (!lic_parser_expect(p, LIC_TOKEN_LEFT_BRACE,
-                           p->token.kind == LIC_TOKEN_TERMINATOR ? "; it must be on the line of the \")\"" : NULL) ||
-        !parse_expression(p, caveat))
+    if (!lic_parser_expect(p, LIC_TOKEN_LEFT_BRACE, lic_parser_same_line(p)) || !parse_expression(p, caveat))
         return false;
     if (!lic_str_given(caveat->body))
         return lose(p, "the caveat's expression");

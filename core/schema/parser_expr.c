@@ -132,7 +132,7 @@ static bool parse_arrow_end(lic_parser *p, lic_ast_expr *expr, lic_str *target)
                                "expected \"any\" or \"all\" after \".\", found %Q", &word);
     return lic_parser_expect(p, LIC_TOKEN_LEFT_PAREN, NULL) &&
            lic_parser_identifier(p, "the name of a relation or permission", target) &&
-           lic_parser_expect(p, LIC_TOKEN_RIGHT_PAREN, NULL);
+           lic_parser_expect(p, LIC_TOKEN_RIGHT_PAREN, lic_parser_same_line(p));
 }
 
 /* arrow := identifier { step }. More than one step is an error of the next stage. */

@@ -76,7 +76,8 @@ static bool check_permission(lic_parser *p, const lic_raw_entry *entry)
 
     if (entry->nested_arrow)
         return lic_parser_fail(p, LICET_KIND_TYPE, entry->nested_place,
-                               "arrows can not be nested; make the first step a permission of its own definition");
+                               "arrows can not be chained; write the second step as a permission of the type that the "
+                               "first one leads to");
     if (!lic_is_relation_name(permission->name))
         return fail_name(p, permission->place, "the permission's name", &permission->name, relation_rule);
     if (lic_str_given(entry->bad_name))
