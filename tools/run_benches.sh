@@ -10,6 +10,10 @@ measure() {
     "$@" || status=1
 }
 
+# The data set of the checks: the same on every machine.
+if [ -e bench/data/generate.py ] && [ ! -d build/bench-data ]; then
+    measure .venv/bin/python bench/data/generate.py build/bench-data
+fi
 for source in bench/*.c; do
     program=build/release/bench/$(basename "$source" .c)
     [ -x "$program" ] && measure "$program"
