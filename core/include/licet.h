@@ -197,7 +197,8 @@ typedef struct licet_schema_request {
  * Parses and checks a schema. The empty text is a valid schema without definitions.
  *
  * Owns:    *schema is yours; end it with licet_schema_release(). request is read only during the call.
- * Errors:  SCHEMA_ERROR with line and column, LIMIT_EXCEEDED, OUT_OF_MEMORY, MISUSE.
+ * Errors:  SCHEMA_ERROR with line and column, LIMIT_EXCEEDED, INVALID_ARGUMENT (kind config) for an option
+ *          that is not usable, OUT_OF_MEMORY, MISUSE.
  * Threads: any.
  * Blocks:  reads files when the text imports and a folder was given.
  */

@@ -247,7 +247,7 @@ static void schemas_that_only_look_wrong_are_accepted(void **state)
         USER "definition bot {}\ndefinition doc {\n\trelation viewer: user | bot\n\tpermission view: user = viewer\n}",
         "definition acme/user {}\ndefinition acme/sub/doc {\n\trelation viewer: acme/user\n}",
         /* What an unused partial holds isn't type-checked. */
-        "use partial\npartial unused {\n\trelation foo: nope\n\tpermission bar = none\n}\n" USER,
+        ("use partial\npartial unused {\n\trelation foo: nope\n\tpermission bar = none\n}\n" USER),
     };
 
     (void)state;
