@@ -66,7 +66,7 @@ def excerpt(text: str, line: int | None, column: int | None, width: int = 100) -
     start = column - 1
     if start > len(source):
         return
-    word = re.compile(r"[\w/]+|.").match(source, start)
+    word = re.compile(r"[\w/]+(->[\w/]+)?|.").match(source, start)
     end = word.end() if word else start + 1
     first = max(0, min(start - width // 2, len(source) - width))
     shown = source[first : first + width]
