@@ -1,11 +1,11 @@
 /* Text that the core made, in a box until Lua has its own copy. */
 #include "buffer.h"
 
-#define BUFFER_TYPE "licet.Buffer"
+static const type buffer_type = { "licet.Buffer" };
 
 licet_buffer *buffer_new(lua_State *L)
 {
-    licet_buffer *buffer = box_new(L, sizeof *buffer, BUFFER_TYPE);
+    licet_buffer *buffer = box_new(L, sizeof *buffer, &buffer_type);
 
     *buffer = (licet_buffer)LICET_BUFFER_INIT;
     return buffer;
@@ -19,7 +19,7 @@ void buffer_push_text(lua_State *L, licet_buffer *buffer)
 
 static int buffer_gc(lua_State *L)
 {
-    licet_buffer_clear(luaL_checkudata(L, 1, BUFFER_TYPE));
+    licet_buffer_clear(box_check(L, 1, &buffer_type));
     return 0;
 }
 
@@ -30,5 +30,5 @@ static const luaL_Reg metamethods[] = {
 
 void buffer_register(lua_State *L)
 {
-    type_register(L, BUFFER_TYPE, metamethods, NULL);
+    type_register(L, &buffer_type, metamethods, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define BULK_TYPE "licet.Bulk"
+static const type bulk_type = { "licet.Bulk" };
 
 /* Every part is a multiple of what the next one has to be aligned to. */
 bulk *bulk_new(lua_State *L, size_t count, size_t text_size)
@@ -11,7 +11,7 @@ bulk *bulk_new(lua_State *L, size_t count, size_t text_size)
     size_t requests_size = size_multiply(L, count, sizeof(licet_check_request));
     size_t results_size  = size_multiply(L, count, sizeof(licet_result));
     size_t size          = size_add(L, sizeof(bulk), size_add(L, requests_size, results_size));
-    bulk  *b             = box_new(L, size_add(L, size, text_size), BULK_TYPE);
+    bulk  *b             = box_new(L, size_add(L, size, text_size), &bulk_type);
 
     b->requests = (licet_check_request *)(b + 1);
     b->results  = (licet_result *)(b->requests + count);
@@ -31,7 +31,7 @@ void bulk_clear(bulk *b)
 
 static int bulk_gc(lua_State *L)
 {
-    bulk_clear(luaL_checkudata(L, 1, BULK_TYPE));
+    bulk_clear(box_check(L, 1, &bulk_type));
     return 0;
 }
 
@@ -42,7 +42,7 @@ static const luaL_Reg metamethods[] = {
 
 void bulk_register(lua_State *L)
 {
-    type_register(L, BULK_TYPE, metamethods, NULL);
+    type_register(L, &bulk_type, metamethods, NULL);
 }
 
 /* ----------------------------------------------------------------------- questions */

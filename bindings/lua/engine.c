@@ -12,7 +12,7 @@
 #include "schema.h"
 #include "stream.h"
 
-#define ENGINE_TYPE "licet.Engine"
+static const type engine_type = { "licet.Engine" };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -20,7 +20,7 @@
 
 engine_box *engine_from_lua(lua_State *L, int arg)
 {
-    return luaL_checkudata(L, arg, ENGINE_TYPE);
+    return box_check(L, arg, &engine_type);
 }
 
 int engine_open(lua_State *L)
@@ -42,7 +42,7 @@ int engine_open(lua_State *L)
     if (!lua_isnil(L, 1))
         uri = str_from_lua(L, 1);
     options_read(L, 2, fields, COUNT_OF(fields), &options);
-    self   = box_new(L, sizeof *self, ENGINE_TYPE);
+    self   = box_new(L, sizeof *self, &engine_type);
     status = licet_open(uri, &options, &self->engine, &error);
     return status == LICET_OK ? 1 : push_error(L, status, error);
 }
@@ -71,7 +71,7 @@ static int engine_gc(lua_State *L)
 
 static int engine_tostring(lua_State *L)
 {
-    lua_pushstring(L, engine_from_lua(L, 1)->engine == NULL ? ENGINE_TYPE " (closed)" : ENGINE_TYPE " (open)");
+    lua_pushstring(L, engine_from_lua(L, 1)->engine == NULL ? "licet.Engine (closed)" : "licet.Engine (open)");
     return 1;
 }
 
@@ -547,5 +547,5 @@ static const luaL_Reg metamethods[] = {
 
 void engine_register(lua_State *L)
 {
-    type_register(L, ENGINE_TYPE, metamethods, methods);
+    type_register(L, &engine_type, metamethods, methods);
 }

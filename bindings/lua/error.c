@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define ERROR_TYPE "licet.Error"
+static const type error_type = { "licet.Error" };
 #define MESSAGE_CAPACITY 1024
 
 typedef struct record {
@@ -76,7 +76,7 @@ static void record_push(lua_State *L, const record *r)
         lua_pushlstring(L, r->reason.data, r->reason.size);
         lua_setfield(L, -2, "reason");
     }
-    luaL_setmetatable(L, ERROR_TYPE);
+    type_set(L, &error_type);
 }
 
 static int push_failure(lua_State *L, const record *r)
@@ -154,7 +154,7 @@ static int error_tostring(lua_State *L)
     lua_pushliteral(L, "message");
     lua_rawget(L, 1);
     if (!lua_isstring(L, -1))
-        lua_pushliteral(L, ERROR_TYPE);
+        lua_pushstring(L, error_type.name);
     if (line > 0 && column > 0)
         lua_pushfstring(L, "line %d, column %d: %s", line, column, lua_tostring(L, -1));
     else if (line > 0)
@@ -169,5 +169,5 @@ static const luaL_Reg metamethods[] = {
 
 void error_register(lua_State *L)
 {
-    type_register(L, ERROR_TYPE, metamethods, NULL);
+    type_register(L, &error_type, metamethods, NULL);
 }

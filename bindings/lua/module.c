@@ -14,28 +14,72 @@
 #include "schema.h"
 #include "stream.h"
 
-void type_register(lua_State *L, const char *type, const luaL_Reg *metamethods, const luaL_Reg *methods)
+static void push_metatable(lua_State *L, const type *type)
 {
-    luaL_newmetatable(L, type);
+    lua_pushlightuserdata(L, (void *)type);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+/* The same; makes it the first time. A module that is loaded again, because somebody emptied package.loaded, must go on
+ * with the metatables of the boxes that are there. */
+static void metatable_get(lua_State *L, const type *type)
+{
+    push_metatable(L, type);
+    if (!lua_isnil(L, -1))
+        return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushlightuserdata(L, (void *)type);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+void type_register(lua_State *L, const type *type, const luaL_Reg *metamethods, const luaL_Reg *methods)
+{
+    metatable_get(L, type);
+    luaL_setfuncs(L, metamethods, 0);
     if (methods != NULL) {
         lua_newtable(L);
         luaL_setfuncs(L, methods, 0);
         lua_setfield(L, -2, "__index");
     }
-    luaL_setfuncs(L, metamethods, 0);
+    lua_pushstring(L, type->name);
+    lua_setfield(L, -2, "__name");
     /* getmetatable() gives the name: a finalizer is nothing to call by hand. */
-    lua_pushstring(L, type);
+    lua_pushstring(L, type->name);
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }
 
-void *box_new(lua_State *L, size_t size, const char *type)
+void type_set(lua_State *L, const type *type)
+{
+    push_metatable(L, type);
+    lua_setmetatable(L, -2);
+}
+
+void *box_new(lua_State *L, size_t size, const type *type)
 {
     void *box = lua_newuserdata(L, size);
 
     memset(box, 0, size);
-    luaL_setmetatable(L, type);
+    type_set(L, type);
     return box;
+}
+
+void *box_check(lua_State *L, int arg, const type *type)
+{
+    void *box = lua_touserdata(L, arg);
+    bool  ours;
+
+    if (box != NULL && lua_getmetatable(L, arg)) {
+        push_metatable(L, type);
+        ours = lua_rawequal(L, -1, -2);
+        lua_pop(L, 2);
+        if (ours)
+            return box;
+    }
+    luaL_typeerror(L, arg, type->name);
+    return NULL;
 }
 
 size_t size_add(lua_State *L, size_t a, size_t b)

@@ -23,12 +23,24 @@
 #include "compat.h"
 #include "licet.h"
 
-/* Makes the metatable called `type`, which stays in the registry: finalizers that run as the state closes find it.
- * `methods` may be NULL; otherwise they are what __index finds, unless the metamethods have an __index of their own. */
-void type_register(lua_State *L, const char *type, const luaL_Reg *metamethods, const luaL_Reg *methods);
+/* A type of userdata, or of table, with a metatable in the registry, where finalizers that run as the state closes still
+ * find it. It is known by its address and not by its name: another copy of this module, perhaps of another version, may
+ * live in the same state, and must not take our boxes for its own. */
+typedef struct type {
+    const char *name;
+} type;
+
+/* Makes the metatable. `methods` may be NULL; else they are what __index finds. */
+void type_register(lua_State *L, const type *type, const luaL_Reg *metamethods, const luaL_Reg *methods);
+
+/* Gives the value on top of the stack this type. */
+void type_set(lua_State *L, const type *type);
 
 /* Pushes a zeroed userdata of this type. Its finalizer copes with zeros. */
-void *box_new(lua_State *L, size_t size, const char *type);
+void *box_new(lua_State *L, size_t size, const type *type);
+
+/* Argument `arg`, which must be a box of this type. */
+void *box_check(lua_State *L, int arg, const type *type);
 
 /* Pushes a userdata without a type, for records that own nothing: room for `count` of them. */
 void *records_new(lua_State *L, size_t count, size_t size);

@@ -8,7 +8,7 @@
 #include "convert.h"
 #include "error.h"
 
-#define RELATIONSHIP_TYPE "licet.Relationship"
+static const type relationship_type = { "licet.Relationship" };
 
 static void set_field(lua_State *L, const char *name, licet_str value)
 {
@@ -30,7 +30,7 @@ void relationship_push(lua_State *L, const licet_relationship *relationship)
     set_field(L, "caveat_name", relationship->caveat_name);
     set_field(L, "caveat_context", relationship->caveat_context);
     set_field(L, "expiration", relationship->expiration);
-    luaL_setmetatable(L, RELATIONSHIP_TYPE);
+    type_set(L, &relationship_type);
 }
 
 int relationship_parse(lua_State *L)
@@ -150,5 +150,5 @@ static const luaL_Reg metamethods[] = {
 
 void relationship_register(lua_State *L)
 {
-    type_register(L, RELATIONSHIP_TYPE, metamethods, NULL);
+    type_register(L, &relationship_type, metamethods, NULL);
 }

@@ -6,7 +6,7 @@
 #include "engine.h"
 #include "error.h"
 
-#define REPORT_TYPE "licet.Report"
+static const type report_type = { "licet.Report" };
 
 typedef struct report_box {
     licet_report *report; /* owned; NULL until it is filled */
@@ -77,7 +77,7 @@ int report_validate(lua_State *L)
     lua_settop(L, 3);
     engine       = engine_from_lua(L, 1);
     request.text = str_from_lua(L, 2);
-    box          = box_new(L, sizeof *box, REPORT_TYPE);
+    box          = box_new(L, sizeof *box, &report_type);
     options_read(L, 3, fields, sizeof fields / sizeof *fields, &request);
     if (engine->engine == NULL)
         return push_closed(L);
@@ -91,7 +91,7 @@ int report_validate(lua_State *L)
 
 static int report_gc(lua_State *L)
 {
-    report_release(luaL_checkudata(L, 1, REPORT_TYPE));
+    report_release(box_check(L, 1, &report_type));
     return 0;
 }
 
@@ -102,5 +102,5 @@ static const luaL_Reg metamethods[] = {
 
 void report_register(lua_State *L)
 {
-    type_register(L, REPORT_TYPE, metamethods, NULL);
+    type_register(L, &report_type, metamethods, NULL);
 }

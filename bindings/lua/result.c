@@ -8,14 +8,14 @@
 
 #include "error.h"
 
-#define RESULT_TYPE "licet.Result"
+static const type result_type = { "licet.Result" };
 
 /* By licet_permissionship. */
 static const char *const permissionships[] = { "no_permission", "has_permission", "conditional" };
 
 result_box *result_new(lua_State *L)
 {
-    result_box *box = box_new(L, sizeof *box, RESULT_TYPE);
+    result_box *box = box_new(L, sizeof *box, &result_type);
 
     box->answer = (licet_result)LICET_RESULT_INIT;
     return box;
@@ -41,7 +41,7 @@ void result_set_error(lua_State *L, licet_status status, const licet_error *erro
 
 static result_box *result_from_lua(lua_State *L)
 {
-    return luaL_checkudata(L, 1, RESULT_TYPE);
+    return box_check(L, 1, &result_type);
 }
 
 /* "no_permission" for whatever else a record might hold. */
@@ -90,9 +90,9 @@ static int result_tostring(lua_State *L)
     const result_box *box = result_from_lua(L);
 
     if (box->answer.status != LICET_OK)
-        lua_pushfstring(L, RESULT_TYPE " (%s)", licet_status_name(box->answer.status));
+        lua_pushfstring(L, "licet.Result (%s)", licet_status_name(box->answer.status));
     else
-        lua_pushfstring(L, RESULT_TYPE " (%s)", permissionship_name(box));
+        lua_pushfstring(L, "licet.Result (%s)", permissionship_name(box));
     return 1;
 }
 
@@ -116,7 +116,7 @@ static const luaL_Reg metamethods[] = {
 
 void result_register(lua_State *L)
 {
-    type_register(L, RESULT_TYPE, metamethods, NULL);
+    type_register(L, &result_type, metamethods, NULL);
 }
 
 void result_set_constants(lua_State *L)

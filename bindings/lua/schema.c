@@ -8,16 +8,16 @@
 #include "convert.h"
 #include "error.h"
 
-#define SCHEMA_TYPE "licet.Schema"
+static const type schema_type = { "licet.Schema" };
 
 schema_box *schema_new(lua_State *L)
 {
-    return box_new(L, sizeof(schema_box), SCHEMA_TYPE);
+    return box_new(L, sizeof(schema_box), &schema_type);
 }
 
 static licet_schema *schema_from_lua(lua_State *L)
 {
-    const schema_box *box = luaL_checkudata(L, 1, SCHEMA_TYPE);
+    const schema_box *box = box_check(L, 1, &schema_type);
 
     return box->schema;
 }
@@ -129,7 +129,7 @@ static int schema_tostring(lua_State *L)
 
 static int schema_gc(lua_State *L)
 {
-    schema_box   *box    = luaL_checkudata(L, 1, SCHEMA_TYPE);
+    schema_box   *box    = box_check(L, 1, &schema_type);
     licet_schema *schema = box->schema;
 
     box->schema = NULL;
@@ -146,5 +146,5 @@ static const luaL_Reg metamethods[] = {
 
 void schema_register(lua_State *L)
 {
-    type_register(L, SCHEMA_TYPE, metamethods, NULL);
+    type_register(L, &schema_type, metamethods, NULL);
 }

@@ -10,16 +10,16 @@
 #include "error.h"
 #include "relationship.h"
 
-#define STREAM_TYPE "licet.RelationshipStream"
+static const type stream_type = { "licet.RelationshipStream" };
 
 stream_box *stream_new(lua_State *L)
 {
-    return box_new(L, sizeof(stream_box), STREAM_TYPE);
+    return box_new(L, sizeof(stream_box), &stream_type);
 }
 
 static stream_box *stream_from_lua(lua_State *L)
 {
-    return luaL_checkudata(L, 1, STREAM_TYPE);
+    return box_check(L, 1, &stream_type);
 }
 
 static void stream_release(stream_box *box)
@@ -158,7 +158,9 @@ static int stream_index(lua_State *L)
 
 static int stream_tostring(lua_State *L)
 {
-    lua_pushstring(L, stream_from_lua(L)->stream == NULL ? STREAM_TYPE " (closed)" : STREAM_TYPE " (open)");
+    const stream_box *box = stream_from_lua(L);
+
+    lua_pushstring(L, box->stream == NULL ? "licet.RelationshipStream (closed)" : "licet.RelationshipStream (open)");
     return 1;
 }
 
@@ -169,5 +171,5 @@ static const luaL_Reg metamethods[] = {
 
 void stream_register(lua_State *L)
 {
-    type_register(L, STREAM_TYPE, metamethods, NULL);
+    type_register(L, &stream_type, metamethods, NULL);
 }

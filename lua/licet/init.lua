@@ -45,7 +45,6 @@ local core = require "licet.core"
 ---@field expiration? string RFC 3339
 ---@field resource string "document:readme", as checks take it
 ---@field subject string "user:ada" or "group:eng#member", as checks take it
-local Relationship = {}
 
 --- Which relationships: every field that is given must match.
 ---@class licet.Filter
@@ -76,7 +75,10 @@ local Relationship = {}
 ---@class licet.Schema
 ---@field text string as it was given
 ---@field definitions string[] their names, in the order of the text
-local Schema = {}
+--- The canonical text, as SpiceDB prints it.
+---@field format fun(self: licet.Schema): string?, licet.Error?
+--- What SpiceDB's developer tools would warn of. Lints never change what is accepted.
+---@field lint fun(self: licet.Schema): licet.Lint[]
 
 --- The relationships that a filter selects, all of one revision.
 ---
@@ -185,70 +187,36 @@ local licet = {
     FULL = core.FULL,
     MINIMIZE_LATENCY = core.MINIMIZE_LATENCY,
     Permissionship = core.Permissionship,
-    Relationship = Relationship,
-    Schema = Schema,
+    Relationship = {},
+    Schema = {},
 }
 
---- Opens an engine.
----@param uri? string the store; "memory:", the default, is the only one of this version
----@param options? licet.Options
----@return licet.Engine?
----@return licet.Error?
-function licet.open(uri, options)
-    return core.open(uri, options)
-end
+-- What is the core's own function is given as it is, so that what it raises points at the caller.
 
---- Not older than the revision that `token` names, for instance the one a write returned.
----@param token string
----@return licet.Consistency
-function licet.at_least(token)
-    return core.at_least(token)
-end
+--- Opens an engine. "memory:", the default, is the only store of this version.
+---@type fun(uri?: string, options?: licet.Options): licet.Engine?, licet.Error?
+licet.open = core.open
 
---- Exactly the revision that `token` names, as long as it is in the retained history. Do not take such a token from an
+--- Not older than the revision that the token names, for instance the one a write returned.
+---@type fun(token: string): licet.Consistency
+licet.at_least = core.at_least
+
+--- Exactly the revision that the token names, as long as it is in the retained history. Do not take such a token from an
 --- end user: an old revision is a way back in for somebody whose access was revoked.
----@param token string
----@return licet.Consistency
-function licet.at_exactly(token)
-    return core.at_exactly(token)
-end
+---@type fun(token: string): licet.Consistency
+licet.at_exactly = core.at_exactly
 
---- Parses and checks a schema.
----@param text string
----@param options? { folder?: string } folder: where `import` may read from; without it imports are refused
----@return licet.Schema?
----@return licet.Error?
-function Schema.parse(text, options)
-    return core.parse_schema(text, options)
-end
-
---- The canonical text, as SpiceDB prints it.
----@return string?
----@return licet.Error?
-function Schema:format()
-    return self:format()
-end
-
---- What SpiceDB's developer tools would warn of. Lints never change what is accepted.
----@return licet.Lint[]
-function Schema:lint()
-    return self:lint()
-end
+--- Parses and checks a schema. `import` may read from the folder and nowhere else; without one it is refused.
+---@type fun(text: string, options?: { folder?: string }): licet.Schema?, licet.Error?
+licet.Schema.parse = core.parse_schema
 
 --- Reads SpiceDB's notation.
----@param text string
----@return licet.Relationship?
----@return licet.Error?
-function Relationship.parse(text)
-    return core.parse_relationship(text)
-end
+---@type fun(text: string): licet.Relationship?, licet.Error?
+licet.Relationship.parse = core.parse_relationship
 
---- Writes it: the inverse of parsing. Takes any table that the engine takes.
----@return string?
----@return licet.Error?
-function Relationship:format()
-    return core.format_relationship(self)
-end
+--- Writes it, the inverse of parsing. Takes whatever the engine takes for a relationship.
+---@type fun(relationship: string|licet.Relationship): string?, licet.Error?
+licet.Relationship.format = core.format_relationship
 
 -- ---------------------------------------------------------------------------------------------------- writing
 

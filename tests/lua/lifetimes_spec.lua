@@ -1,0 +1,308 @@
+local licet = require "licet"
+local world = dofile "tests/lua/support/world.lua"
+
+local function collect()
+    collectgarbage()
+    collectgarbage()
+end
+
+-- Calls f with a finalizer that is run as soon as something is collected. Works in both Luas.
+local function finalizer(f)
+    if newproxy then
+        getmetatable(newproxy(true)).__gc = f -- luacheck: ignore
+    else
+        setmetatable({}, { __gc = f })
+    end
+end
+
+describe("a closed engine", function()
+    it("answers every call with nil and the code closed", function()
+        local engine = world.open()
+
+        assert.equal("licet.Engine (open)", tostring(engine))
+        assert.equal(0, select("#", engine:close()))
+        engine:close()
+        assert.equal("licet.Engine (closed)", tostring(engine))
+        local item = { "document:plan", "view", "user:ana" }
+        for name, err in pairs {
+            write_schema = world.failure(engine:write_schema(world.SCHEMA)),
+            read_schema = world.failure(engine:read_schema()),
+            create = world.failure(engine:create("document:a#owner@user:ana")),
+            touch = world.failure(engine:touch("document:a#owner@user:ana")),
+            delete = world.failure(engine:delete("document:a#owner@user:ana")),
+            write = world.failure(engine:write { licet.touch("document:a#owner@user:ana") }),
+            delete_relationships = world.failure(engine:delete_relationships { resource_type = "document" }),
+            read_relationships = world.failure(engine:read_relationships { resource_type = "document" }),
+            allowed = world.failure(engine:allowed(item[1], item[2], item[3])),
+            check = world.failure(engine:check(item[1], item[2], item[3])),
+            check_bulk = world.failure(engine:check_bulk { item }),
+            filter = world.failure(engine:filter("document", { "plan" }, "view", "user:ana")),
+            stats = world.failure(engine:stats()),
+        } do
+            assert.equal("closed", err.code, name)
+            assert.equal("misuse", err.kind, name)
+            assert.equal("the engine is closed", err.message, name)
+        end
+    end)
+
+    it("ends its streams, and leaves results and schemas as they are", function()
+        local engine = world.open()
+        local stream = assert(engine:read_relationships { resource_type = "document" })
+        local ok, result = engine:check("document:plan", "view", "user:ana")
+        local token = result.token
+
+        assert.is_true(ok)
+        assert.is_truthy(stream:next())
+        engine:close()
+        assert.equal("closed", world.failure(stream:next()).code)
+        local raised, err = pcall(stream)
+        assert.is_false(raised)
+        assert.equal("closed", err.code)
+        assert.is_true(result.allowed)
+        assert.is_string(token)
+    end)
+
+    it("lets other engines in the same state go on", function()
+        local one, other = world.open(), world.open()
+
+        one:close()
+        assert.is_true(other:allowed("document:plan", "view", "user:ana"))
+        other:close()
+    end)
+end)
+
+describe("an engine that nobody refers to", function()
+    it("is kept by its streams and results", function()
+        local stream, result, token
+
+        do
+            local engine = world.open()
+            local _
+            stream = assert(engine:read_relationships { resource_type = "document" })
+            _, result = engine:check("document:plan", "view", "user:ana")
+            token = result.token
+        end
+        collect()
+        local count = 0
+        for _ in stream do
+            count = count + 1
+        end
+        assert.equal(3, count)
+        assert.is_true(result.allowed)
+        assert.equal(token, result.token)
+    end)
+
+    it("is collected, however many there are", function()
+        for _ = 1, 200 do
+            assert(licet.open())
+        end
+        collect()
+    end)
+end)
+
+describe("a variable to be closed", function()
+    local source = [[
+        local licet, world = ...
+        local engine
+        do
+            local e <close> = world.open()
+            engine = e
+            assert(e:allowed("document:plan", "view", "user:ana"))
+        end
+        local other = world.open()
+        local stream
+        do
+            local s <close> = assert(other:read_relationships { resource_type = "document" })
+            stream = s
+            assert(s:next())
+        end
+        local broken
+        for r in assert(other:read_relationships { resource_type = "document" }) do
+            broken = r
+            break
+        end
+        return tostring(engine), tostring(stream), tostring(broken ~= nil)
+    ]]
+
+    if _VERSION == "Lua 5.1" then
+        it("is not in this Lua's language", function()
+            assert.is_nil((loadstring(source)))
+        end)
+        return
+    end
+
+    it("closes an engine and a stream", function()
+        local engine, stream, broken = assert(load(source))(licet, world)
+        assert.equal("licet.Engine (closed)", engine)
+        assert.equal("licet.RelationshipStream (closed)", stream)
+        assert.equal("true", broken)
+    end)
+
+    it("closes the stream of a loop that is left early", function()
+        local engine = world.open()
+        local stream
+
+        for _ in (function(...)
+            stream = ...
+            return ...
+        end)(assert(engine:read_relationships { resource_type = "document" })) do
+            break
+        end
+        assert.equal("licet.RelationshipStream (closed)", tostring(stream))
+        engine:close()
+    end)
+end)
+
+describe("a finalizer", function()
+    it("may close the engine that is in use", function()
+        for _ = 1, 50 do
+            local engine = world.open()
+
+            finalizer(function() engine:close() end)
+            for i = 1, 2000 do
+                local list = { "document:d" .. i .. "#owner@user:ana", "document:e" .. i .. "#owner@user:ana" }
+                local token, err = engine:touch(list)
+                if not token then
+                    assert.equal("closed", err.code)
+                    break
+                end
+                local ok, result = engine:check("document:d" .. i, "view", "user:ana")
+                if ok == nil then
+                    assert.equal("closed", result.code)
+                    break
+                end
+                assert.is_true(ok)
+                local results, failed = engine:check_bulk {
+                    { "document:d" .. i, "view", "user:ana" },
+                    { "document:d" .. i, "view", "user:cy" },
+                }
+                if not results then
+                    assert.equal("closed", failed.code)
+                    break
+                end
+                assert.is_true(results[1].allowed)
+                assert.is_false(results[2].allowed)
+            end
+            engine:close()
+        end
+    end)
+
+    it("may use the stream that is being read, and is refused while a relationship is copied", function()
+        local engine = world.open()
+        local list, codes = {}, {}
+
+        for i = 1, 1000 do
+            list[i] = "document:d" .. i .. "#owner@user:ana"
+        end
+        assert(engine:touch(list))
+        for _ = 1, 20 do
+            local stream = assert(engine:read_relationships { resource_type = "document" })
+            local running = true
+            local function step()
+                if running then
+                    local relationship, err = stream:next()
+                    codes[err and err.code or relationship and "read" or "end"] = true
+                    finalizer(step)
+                end
+            end
+
+            finalizer(step)
+            for relationship in stream do
+                assert.equal("document", relationship.resource_type)
+                assert.is_truthy(tostring(relationship):find("^document:"))
+            end
+            running = false
+        end
+        assert.is_true(codes.read or codes.misuse or codes["end"])
+        for code in pairs(codes) do
+            assert.is_true(code == "read" or code == "misuse" or code == "end", code)
+        end
+        engine:close()
+    end)
+
+    it("may close the stream that is being read", function()
+        local engine = world.open()
+
+        for _ = 1, 200 do
+            local stream = assert(engine:read_relationships { resource_type = "document" })
+
+            finalizer(function() stream:close() end)
+            repeat
+                local relationship, err = stream:next()
+                if err then
+                    assert.equal("closed", err.code)
+                end
+            until not relationship
+        end
+        engine:close()
+    end)
+end)
+
+describe("closing the state", function()
+    local interpreter = arg and arg[-1] or (jit and "luajit" or "lua5.4")
+
+    local function run(script)
+        local name = os.tmpname()
+        local file = assert(io.open(name, "w"))
+        file:write(script)
+        file:close()
+        local pipe = assert(io.popen(interpreter .. " '" .. name .. "' 2>&1; echo status=$?"))
+        local output = pipe:read("*a")
+        pipe:close()
+        os.remove(name)
+        return output
+    end
+
+    local PRELUDE = [[
+        local world = dofile "tests/lua/support/world.lua"
+        local licet = require "licet"
+        local function finalizer(f)
+            if newproxy then
+                local p = newproxy(true)
+                getmetatable(p).__gc = f
+                return p
+            end
+            return setmetatable({}, { __gc = f })
+        end
+    ]]
+
+    it("finalizes whatever is left, in any order", function()
+        assert.equal("status=0\n", run(PRELUDE .. [[
+            KEEP = {}
+            for i = 1, 10 do
+                local engine = world.open()
+                local _, result = engine:check("document:plan", "view", "user:ana")
+                KEEP[i] = { engine, result, engine:read_relationships { resource_type = "document" }, engine:read_schema() }
+            end
+        ]]))
+    end)
+
+    it("lets finalizers open engines and read, though the module was unloaded before", function()
+        assert.equal("open true\nread closed\nstatus=0\n", run([[
+            local late = {}
+            ]] .. PRELUDE .. [[
+            local engine = world.open()
+            local stream = assert(engine:read_relationships { resource_type = "document" })
+            engine:close()
+            KEEP = { finalizer(function()
+                local other = world.open()
+                print("open", other:allowed("document:plan", "view", "user:ana"))
+                local _, err = stream:next()
+                print("read", err.code)
+            end), engine, stream }
+            package.loaded["licet"] = nil
+            package.loaded["licet.core"] = nil
+        ]]):gsub("\t", " "))
+    end)
+
+    it("leaves by os.exit() with engines open", function()
+        assert.equal("status=3\n", run(PRELUDE .. [[
+            KEEP = world.open()
+            os.exit(3)
+        ]]))
+        assert.equal("status=4\n", run(PRELUDE .. [[
+            KEEP = world.open()
+            os.exit(4, true)
+        ]]))
+    end)
+end)
