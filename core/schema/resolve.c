@@ -159,6 +159,7 @@ static bool count_expressions(lic_resolved *r, size_t *arrow_count)
 {
     const lic_ast_expr *expr;
     lic_expr_walk       walk;
+    bool                failed;
 
     lic_expr_walk_init(&walk, r->arena->memory);
     *arrow_count = 0;
@@ -171,8 +172,9 @@ static bool count_expressions(lic_resolved *r, size_t *arrow_count)
             *arrow_count += lic_is_arrow(expr);
         }
     }
+    failed = walk.failed;
     lic_expr_walk_free(&walk);
-    return !walk.failed;
+    return !failed;
 }
 
 static lic_str arrow_key(const lic_arrow *arrow)
