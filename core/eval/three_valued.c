@@ -101,6 +101,7 @@ static lic_membership under(bool made, const lic_condition *condition)
 lic_membership lic_membership_or(lic_arena *arena, lic_membership a, lic_membership b)
 {
     const lic_condition *condition = NULL;
+    bool                 made;
 
     if (a.value == LIC_YES || b.value == LIC_YES)
         return LIC_MEMBERSHIP_YES;
@@ -108,12 +109,14 @@ lic_membership lic_membership_or(lic_arena *arena, lic_membership a, lic_members
         return a;
     if (b.value == LIC_FAILED || a.value == LIC_NO)
         return b;
-    return under(lic_condition_or(arena, a.condition, b.condition, &condition), condition);
+    made = lic_condition_or(arena, a.condition, b.condition, &condition);
+    return under(made, condition);
 }
 
 lic_membership lic_membership_and(lic_arena *arena, lic_membership a, lic_membership b)
 {
     const lic_condition *condition = NULL;
+    bool                 made;
 
     if (a.value == LIC_NO || b.value == LIC_NO)
         return LIC_MEMBERSHIP_NO;
@@ -121,12 +124,14 @@ lic_membership lic_membership_and(lic_arena *arena, lic_membership a, lic_member
         return a;
     if (b.value == LIC_FAILED || a.value == LIC_YES)
         return b;
-    return under(lic_condition_and(arena, a.condition, b.condition, &condition), condition);
+    made = lic_condition_and(arena, a.condition, b.condition, &condition);
+    return under(made, condition);
 }
 
 lic_membership lic_membership_minus(lic_arena *arena, lic_membership base, lic_membership subtrahend)
 {
     const lic_condition *condition = NULL;
+    bool                 made;
 
     /* A subtrahend that is surely yes does not save a failed base (api.md 4.7). */
     if (base.value == LIC_NO || base.value == LIC_FAILED || subtrahend.value == LIC_NO)
@@ -136,7 +141,7 @@ lic_membership lic_membership_minus(lic_arena *arena, lic_membership base, lic_m
     if (subtrahend.value == LIC_FAILED)
         return subtrahend;
     /* A base without condition has none: NULL, and AND with NULL is the other side. */
-    return under(lic_condition_not(arena, subtrahend.condition, &condition) &&
-                     lic_condition_and(arena, base.condition, condition, &condition),
-                 condition);
+    made = lic_condition_not(arena, subtrahend.condition, &condition) &&
+           lic_condition_and(arena, base.condition, condition, &condition);
+    return under(made, condition);
 }

@@ -15,18 +15,21 @@ bool check_world_schema(check_world *w, const char *schema)
 {
     lic_parse_options options = { .folder = { NULL, 0 } };
     lic_ast          *ast     = NULL;
+    licet_error      *error   = NULL;
     lic_arena         arena;
     licet_status      status;
 
     lic_program_release(w->program);
     w->program = NULL;
     lic_arena_init(&arena, &w->memory);
-    LIC_TRY(lic_parse(&arena, (lic_str){ schema, strlen(schema) }, &options, &ast, NULL));
-    LIC_TRY(lic_check_types(&arena, ast, NULL));
-    LIC_TRY(lic_compile(&w->memory, w->names, ast, &w->program, NULL));
+    LIC_TRY(lic_parse(&arena, (lic_str){ schema, strlen(schema) }, &options, &ast, &error));
+    LIC_TRY(lic_check_types(&arena, ast, &error));
+    LIC_TRY(lic_compile(&w->memory, w->names, ast, &w->program, &error));
 done:
     lic_arena_free(&arena);
-    assert_true(status == LICET_OK || status == LICET_OUT_OF_MEMORY);
+    if (status != LICET_OK && status != LICET_OUT_OF_MEMORY)
+        fail_msg("the schema is refused: %.*s", LIC_STR_ARG(licet_error_message(error)));
+    licet_error_free(error);
     return status == LICET_OK;
 }
 
