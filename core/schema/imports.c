@@ -224,8 +224,8 @@ static bool follow(importer *im, import_file **file)
 {
     import_file    *importing = *file;
     lic_raw_import *import    = &importing->raw.imports.items[importing->next_import++];
-    import_file    *imported;
-    lic_str         path;
+    import_file    *imported  = NULL;
+    lic_str         path      = { NULL, 0 };
 
     if (!check_path(im->p, import) || !resolve_path(im->p, importing->raw.path, import->path, &path) ||
         !add_file(im, import, path, &imported))

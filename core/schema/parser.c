@@ -172,7 +172,7 @@ static bool is_contiguous(lic_str path, lic_str segment)
 bool lic_parser_path(lic_parser *p, const char *expected, lic_str *path)
 {
     lic_text joined;
-    lic_str  segment;
+    lic_str  segment = { NULL, 0 };
 
     if (!lic_parser_identifier(p, expected, path))
         return false;

@@ -90,43 +90,65 @@ static bool check_entry(lic_parser *p, const lic_raw_entry *entry)
     return entry->member.expr != NULL ? check_permission(p, entry) : check_relation(p, &entry->member);
 }
 
-/* A body's members with its partials spliced in; every reference is known. */
-static bool fill_in(splicer *s, const lic_raw_body *body, lic_ast_member **members, size_t *count)
+/* What an entry stands for: itself, or what the partial that it names consists of, which is known. */
+static bool entry_members(splicer *s, const lic_raw_entry *entry, const lic_ast_member **members, size_t *count)
 {
-    lic_parser *p     = s->p;
-    size_t      total = 0;
-    size_t      done  = 0;
+    const partial_name *source;
 
-    for (size_t i = 0; i < body->entry_count; i++) {
-        const lic_raw_entry *entry  = &body->entries[i];
-        partial_name        *source = NULL;
-
-        if (lic_str_given(entry->reference) && (source = find_partial(s, entry->reference)) == NULL)
-            return false;
-        total += source == NULL ? 1 : source->member_count;
-        if (total > LIC_MAX_MEMBERS)
-            return lic_parser_limit(p, entry->member.place, LIC_MAX_MEMBERS, "relations and permissions of one type");
-    }
-    *members = NULL;
-    *count   = total;
-    if (!lic_parser_count_members(p, body->place, total))
-        return false;
-    if (total == 0)
+    if (!lic_str_given(entry->reference)) {
+        *members = &entry->member;
+        *count   = 1;
         return true;
-    *members = lic_new_array(p->arena, total, lic_ast_member);
-    if (*members == NULL)
-        return lic_parser_memory_failed(p);
-    for (size_t i = 0; i < body->entry_count; i++) {
-        const lic_raw_entry *entry  = &body->entries[i];
-        const partial_name  *source = NULL;
-        size_t               share;
+    }
+    source = find_partial(s, entry->reference);
+    if (source == NULL)
+        return false;
+    *members = source->members;
+    *count   = source->member_count;
+    return true;
+}
 
-        if (lic_str_given(entry->reference) && (source = find_partial(s, entry->reference)) == NULL)
+/* How many members a body has with its partials spliced in. */
+static bool count_members(splicer *s, const lic_raw_body *body, size_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < body->entry_count; i++) {
+        const lic_ast_member *source = NULL;
+        size_t                count  = 0;
+
+        if (!entry_members(s, &body->entries[i], &source, &count))
             return false;
-        share = source == NULL ? 1 : source->member_count;
-        if (share > 0)
-            memcpy(*members + done, source == NULL ? &entry->member : source->members, share * sizeof **members);
-        done += share;
+        *total += count;
+        if (*total > LIC_MAX_MEMBERS)
+            return lic_parser_limit(s->p, body->entries[i].member.place, LIC_MAX_MEMBERS,
+                                    "relations and permissions of one type");
+    }
+    return lic_parser_count_members(s->p, body->place, *total);
+}
+
+/* A body's members with its partials spliced in. */
+static bool fill_in(splicer *s, const lic_raw_body *body, lic_ast_member **members, size_t *total)
+{
+    lic_ast_member *end;
+
+    *members = NULL;
+    if (!count_members(s, body, total))
+        return false;
+    if (*total == 0)
+        return true;
+    *members = lic_new_array(s->p->arena, *total, lic_ast_member);
+    if (*members == NULL)
+        return lic_parser_memory_failed(s->p);
+    end = *members;
+    for (size_t i = 0; i < body->entry_count; i++) {
+        const lic_ast_member *source = NULL;
+        size_t                count  = 0;
+
+        if (!entry_members(s, &body->entries[i], &source, &count))
+            return false;
+        if (count > 0)
+            memcpy(end, source, count * sizeof *source);
+        end += count;
     }
     return true;
 }
