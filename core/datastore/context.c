@@ -86,7 +86,8 @@ static licet_status parse(lic_str text, bool *doubles, json_t **value, licet_err
         *doubles = true;
         *value   = load(text, true, &problem);
     }
-    if (*value == NULL && json_error_code(&problem) == json_error_out_of_memory)
+    /* Nothing but memory fails without a reason. */
+    if (*value == NULL && (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
         return lic_fail_memory(error);
     if (*value == NULL || !json_is_object(*value)) {
         json_decref(*value);

@@ -2,6 +2,8 @@
  * or escapes; every part of it ends at a byte that the part itself can't hold, so it is read once, left to right. */
 #include "datastore/relationship.h"
 
+#include <stdio.h>
+
 #include "base/utf8.h"
 #include "datastore/context.h"
 #include "datastore/expiration.h"
@@ -276,48 +278,78 @@ licet_status licet_relationship_parse(licet_str text, licet_relationship *relati
     return status;
 }
 
-static licet_status caveat_check(const char *field, const licet_relationship *r, licet_error **error)
+static licet_status context_check(const char *field, const licet_relationship *r, licet_error **error)
 {
-    licet_status status = LICET_OK;
-
-    if (!lic_str_given(r->caveat_name) && lic_str_given(r->caveat_context))
+    if (!lic_str_given(r->caveat_name))
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                         "%s: a caveat context is given, but no caveat", field);
-    if (lic_str_given(r->caveat_name))
-        LIC_TRY(lic_caveat_name_check(field, r->caveat_name, error));
-    if (!lic_str_given(r->caveat_context))
-        return LICET_OK;
     if (r->caveat_name.size + r->caveat_context.size > LIC_MAX_CONTEXT_BYTES)
         return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAX_RELATIONSHIP_CONTEXT_SIZE",
                                LIC_NOWHERE, "%s: caveat and context are longer than %d bytes", field,
                                LIC_MAX_CONTEXT_BYTES);
-    LIC_TRY(lic_context_check(r->caveat_context, error));
+    return lic_context_check(r->caveat_context, error);
+}
+
+/* Checks one field; its name goes into the message. */
+static licet_status field_check(const char *field, const char *name, lic_str text,
+                                licet_status (*check)(const char *, lic_str, licet_error **), licet_error **error)
+{
+    char where[128];
+
+    snprintf(where, sizeof where, "%s: %s", field, name);
+    return check(where, text, error);
+}
+
+static licet_status resource_id_check(const char *field, lic_str text, licet_error **error)
+{
+    return lic_id_check(field, text, false, error);
+}
+
+static licet_status subject_id_check(const char *field, lic_str text, licet_error **error)
+{
+    return lic_id_check(field, text, true, error);
+}
+
+static licet_status expiration_check(const char *field, lic_str text, licet_error **error)
+{
+    lic_instant instant;
+
+    if (lic_instant_parse(text, &instant))
+        return LICET_OK;
+    return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                    "%s: expected a time like 2030-01-02T03:04:05Z, not %Q", field, &text);
+}
+
+/* The fields one by one: all that printing rests on. */
+static licet_status fields_check(const char *field, const licet_relationship *r, licet_error **error)
+{
+    lic_str      subject_relation = lic_subject_relation(r);
+    licet_status status;
+
+    LIC_TRY(field_check(field, "resource_type", r->resource_type, lic_type_check, error));
+    LIC_TRY(field_check(field, "resource_id", r->resource_id, resource_id_check, error));
+    LIC_TRY(field_check(field, "relation", r->relation, lic_relation_check, error));
+    LIC_TRY(field_check(field, "subject_type", r->subject_type, lic_type_check, error));
+    LIC_TRY(field_check(field, "subject_id", r->subject_id, subject_id_check, error));
+    if (lic_str_given(subject_relation))
+        LIC_TRY(field_check(field, "subject_relation", subject_relation, lic_relation_check, error));
+    if (lic_str_given(r->caveat_name))
+        LIC_TRY(field_check(field, "caveat_name", r->caveat_name, lic_caveat_name_check, error));
+    if (lic_str_given(r->caveat_context))
+        LIC_TRY(context_check(field, r, error));
+    if (lic_str_given(r->expiration))
+        LIC_TRY(field_check(field, "expiration", r->expiration, expiration_check, error));
 done:
     return status;
 }
 
 licet_status lic_relationship_check(const char *field, const licet_relationship *r, licet_error **error)
 {
-    lic_str      subject_relation = lic_subject_relation(r);
-    lic_instant  instant;
-    licet_status status;
+    licet_status status = fields_check(field, r, error);
 
-    LIC_TRY(lic_type_check(field, r->resource_type, error));
-    LIC_TRY(lic_id_check(field, r->resource_id, false, error));
-    LIC_TRY(lic_relation_check(field, r->relation, error));
-    LIC_TRY(lic_type_check(field, r->subject_type, error));
-    LIC_TRY(lic_id_check(field, r->subject_id, true, error));
-    if (lic_str_given(subject_relation)) {
-        LIC_TRY(lic_relation_check(field, subject_relation, error));
-        if (lic_str_equal(r->subject_id, LIC_STR("*")))
-            return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
-                            "%s: the wildcard subject can not have a relation", field);
-    }
-    LIC_TRY(caveat_check(field, r, error));
-    if (lic_str_given(r->expiration) && !lic_instant_parse(r->expiration, &instant))
+    if (status == LICET_OK && lic_str_equal(r->subject_id, LIC_STR("*")) && lic_str_given(lic_subject_relation(r)))
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
-                        "%s: expected an expiration like 2030-01-02T03:04:05Z, not %Q", field, &r->expiration);
-done:
+                        "%s: the wildcard subject can not have a relation", field);
     return status;
 }
 
@@ -385,7 +417,7 @@ licet_status licet_relationship_format(const licet_relationship *relationship, l
                         "relationship is NULL or of an unknown size");
     lic_memory_init(&memory, &out->allocator, SIZE_MAX);
     lic_text_init(&text, &memory);
-    LIC_TRY(lic_relationship_check("relationship", relationship, error));
+    LIC_TRY(fields_check("relationship", relationship, error));
     LIC_TRY(lic_relationship_print(relationship, &text, error));
     if (!lic_text_to_buffer(&text, out))
         status = lic_fail_memory(error);
