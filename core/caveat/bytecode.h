@@ -6,6 +6,7 @@
  *   a && b      <a> JUMP_IF_FALSE end  <b> AND  end:        (|| likewise with JUMP_IF_TRUE, OR)
  *   c ? a : b   <c> BRANCH otherwise   <a> JUMP end  otherwise: <b>  end:
  *   e.all(x,p)  <e> LOOP_BEGIN ALL end  body: <p> LOOP_NEXT body  end:
+ *   e.map(x,p,t)  <e> LOOP_BEGIN MAP end  body: <p> LOOP_WHEN body end  <t> LOOP_NEXT body  end:
  *
  * Jumps are targets, as indices of instructions. */
 #ifndef LIC_CAVEAT_BYTECODE_H
@@ -17,10 +18,14 @@
 typedef enum lic_cel_fold {
     LIC_CEL_FOLD_ALL,        /* && over bodies: false decides, unknown before error */
     LIC_CEL_FOLD_EXISTS,     /* || over bodies: true decides, unknown before error */
-    LIC_CEL_FOLD_EXISTS_ONE, /* strict in bodies */
-    LIC_CEL_FOLD_MAP,        /* list of bodies; strict */
-    LIC_CEL_FOLD_FILTER      /* list of those elements whose body is true; strict */
+    LIC_CEL_FOLD_EXISTS_ONE, /* whether one body is true */
+    LIC_CEL_FOLD_MAP,        /* list of bodies */
+    LIC_CEL_FOLD_FILTER      /* list of those elements whose body is true */
 } lic_cel_fold;
+
+/* The last three look at every element, whatever came before: cel-go steps with "test ? result + this : result" and
+ * with "result + [body]". So an unknown or an error in a test (the bodies of EXISTS_ONE and FILTER; LOOP_WHEN) takes the
+ * place of the result so far, the last one counts; in a body of MAP it does only if there was none before. */
 
 /* Functions and operators with strict operands. Which overload is chosen at run time by the kinds of the operands; none:
  * the error "no such overload". Name, name in CEL. Operators that the grammar has: cel-go's internal names. */
@@ -105,6 +110,9 @@ typedef enum lic_cel_opcode {
                                    and jumps to b; else sets the first element and goes on without v */
     LIC_CEL_OP_LOOP_NEXT,       /* a: body   v: the body's value for this element. Folds; next element and jump to a, or leaves
                                    the result, ends the loop and goes on */
+    LIC_CEL_OP_LOOP_WHEN,       /* a: body, b: end   v: the test of e.map(x, test, body). True: goes on without v. Else the element
+                                   gives nothing to the list (unknown, error: see above); next element and jump to a, or leaves
+                                   the result, ends the loop and jumps to b */
     LIC_CEL_OP_OPTIONAL_MAP,    /* a: end   v: optional. None, unknown, error: v stays and jumps to a; else opens a loop of the
                                    one element and goes on without v */
     LIC_CEL_OP_OPTIONAL_WRAP    /* v -> optional.of(v), closing that loop; strict */
