@@ -1,14 +1,15 @@
 /* The module licet.core: what its files share.
  *
- * The binding converts values, maps errors and keeps lifetimes right. It decides nothing: no authorization logic, and no
- * message about a schema, a relationship or a question is made here.
+ * The binding converts values, maps errors and keeps lifetimes right. It decides nothing: no authorization logic, and
+ * no message about a schema, a relationship or a question is made here.
  *
  * Lua's errors jump, and almost every function of its interface that allocates may raise one, or run a finalizer, which
  * is any Lua code at all: it may change tables that we read and close the engine that we use. Hence four rules:
  *   1. Box first. What the core hands out goes into a userdata whose metatable frees it. The userdata is made before
  *      the core is called, so whatever jumps finds an owner already there.
- *   2. Look late. Views (licet_str) of strings in tables are taken when nothing is left to allocate, and from then until
- *      the core has answered nothing allocates. Raising is fine, for nothing is owned. (Strings on the stack stay.)
+ *   2. Look late. Views (licet_str) of strings in tables are taken when nothing is left to allocate, and from then
+ *      until the core has answered nothing allocates. Raising is fine, for nothing is owned. (Strings on the stack
+ *      stay.)
  *   3. Acquire last. close() may empty a box, so its handle is read right before the call that needs it.
  *   4. Tables are read raw: no metamethods run, so what was checked is what is used.
  *
@@ -23,9 +24,9 @@
 #include "compat.h"
 #include "licet.h"
 
-/* A type of userdata, or of table, with a metatable in the registry, where finalizers that run as the state closes still
- * find it. It is known by its address and not by its name: another copy of this module, perhaps of another version, may
- * live in the same state, and must not take our boxes for its own. */
+/* A type of userdata, or of table, with a metatable in the registry, where finalizers that run as the state closes
+ * still find it. It is known by its address and not by its name: another copy of this module, perhaps of another
+ * version, may live in the same state, and must not take our boxes for its own. */
 typedef struct type {
     const char *name;
 } type;

@@ -220,53 +220,63 @@ licet.Relationship.format = core.format_relationship
 
 -- ---------------------------------------------------------------------------------------------------- writing
 
-local function update(operation, relationship)
-    if type(relationship) ~= "string" and type(relationship) ~= "table" then
-        error(("bad argument #1 to '%s' (relationship expected, got %s)"):format(operation, type(relationship)), 3)
-    end
-    return { operation, relationship }
+-- Raises as luaL_argerror() does, with the position of the caller of the function that calls this.
+local function refuse(number, name, what)
+    error(("bad argument #%d to '%s' (%s)"):format(number, name, what), 3)
+end
+
+local function is_relationship(value)
+    return type(value) == "string" or type(value) == "table"
 end
 
 --- For Engine:write(): a relationship that must not exist yet.
 ---@param relationship string|licet.Relationship
 ---@return licet.Update
 function licet.create(relationship)
-    return update("create", relationship)
+    if not is_relationship(relationship) then
+        refuse(1, "create", "relationship expected, got " .. type(relationship))
+    end
+    return { "create", relationship }
 end
 
 --- For Engine:write(): a relationship, whether it exists or not; its caveat and expiration are replaced.
 ---@param relationship string|licet.Relationship
 ---@return licet.Update
 function licet.touch(relationship)
-    return update("touch", relationship)
+    if not is_relationship(relationship) then
+        refuse(1, "touch", "relationship expected, got " .. type(relationship))
+    end
+    return { "touch", relationship }
 end
 
 --- For Engine:write(): no such relationship any more; it may be absent already.
 ---@param relationship string|licet.Relationship
 ---@return licet.Update
 function licet.delete(relationship)
-    return update("delete", relationship)
-end
-
-local function precondition(expectation, filter)
-    if type(filter) ~= "table" then
-        error(("bad argument #1 to '%s' (table expected, got %s)"):format(expectation, type(filter)), 3)
+    if not is_relationship(relationship) then
+        refuse(1, "delete", "relationship expected, got " .. type(relationship))
     end
-    return { expectation, filter }
+    return { "delete", relationship }
 end
 
 --- At least one relationship matches, before the write.
 ---@param filter licet.Filter
 ---@return licet.Precondition
 function licet.must_match(filter)
-    return precondition("must_match", filter)
+    if type(filter) ~= "table" then
+        refuse(1, "must_match", "table expected, got " .. type(filter))
+    end
+    return { "must_match", filter }
 end
 
 --- No relationship matches, before the write.
 ---@param filter licet.Filter
 ---@return licet.Precondition
 function licet.must_not_match(filter)
-    return precondition("must_not_match", filter)
+    if type(filter) ~= "table" then
+        refuse(1, "must_not_match", "table expected, got " .. type(filter))
+    end
+    return { "must_not_match", filter }
 end
 
 -- ------------------------------------------------------------------------------------------- validation files
@@ -358,6 +368,23 @@ local function file_report(text, options)
     return report, err
 end
 
+-- What is wrong with the options of validate(), or nil.
+local function options_fault(options)
+    if options == nil then
+        return nil
+    elseif type(options) ~= "table" then
+        return "table expected, got " .. type(options)
+    end
+    for name, value in pairs(options) do
+        if name ~= "folder" then
+            return ("no field '%s'"):format(tostring(name))
+        elseif type(value) ~= "string" then
+            return "folder: string expected, got " .. type(value)
+        end
+    end
+    return nil
+end
+
 --- Loads a validation file into memory and runs its assertions and expected relations. A file that ends in `.zed`, or
 --- that looks like a schema and not like YAML, is only checked as a schema. `schemaFile` and `import` read from the
 --- folder and nowhere else.
@@ -371,11 +398,14 @@ end
 ---@return boolean? ok
 ---@return licet.Report|licet.Error
 function licet.validate(path_or_text, options)
+    local fault = options_fault(options)
+    local folder = not fault and options and options.folder or nil
     local path, text, report, err
-    local folder = options and options.folder
 
     if type(path_or_text) ~= "string" then
-        error(("bad argument #1 to 'validate' (string expected, got %s)"):format(type(path_or_text)), 2)
+        refuse(1, "validate", "string expected, got " .. type(path_or_text))
+    elseif fault then
+        refuse(2, "validate", fault)
     elseif path_or_text:find("[\n%z]") then
         text = path_or_text
     else

@@ -1,0 +1,256 @@
+local licet, counting = dofile "tests/lua/support/counting.lua"
+
+local OUT_OF_MEMORY = 1
+local UNAVAILABLE = 10
+local CONDITIONAL = 2
+
+local SCHEMA = [[
+definition user {}
+
+definition document {
+    relation owner: user
+    permission view = owner
+}
+]]
+
+local FILE = [[
+schema: |-
+  definition user {}
+
+  definition document {
+    relation owner: user
+    permission view = owner
+  }
+relationships: |-
+  document:plan#owner@user:ana
+assertions:
+  assertTrue:
+    - document:plan#view@user:ana
+    - document:plan#view@user:cy
+]]
+
+local function open()
+    local engine = assert(licet.open())
+
+    assert(engine:write_schema(SCHEMA))
+    assert(engine:touch("document:plan#owner@user:ana", "document:memo#owner@user:ana"))
+    return engine
+end
+
+-- Everything that the interface can do. None of them may say true for cy.
+local OPERATIONS = {
+    open = function() licet.open():close() end,
+    open_and_forget = function() licet.open("memory:", { max_depth = 10 }) end,
+    open_refused = function() assert(not licet.open("x")) end,
+    write_schema = function(engine) engine:write_schema(SCHEMA) end,
+    write_schema_refused = function(engine) assert(not engine:write_schema("definition")) end,
+    read_schema = function(engine) return engine:read_schema():format(), engine:read_schema().text end,
+    touch = function(engine)
+        engine:touch("document:x#owner@user:ana", {
+            resource_type = "document",
+            resource_id = "y",
+            relation = "owner",
+            subject_type = "user",
+            subject_id = "ana",
+        })
+    end,
+    touch_refused = function(engine) assert(not engine:touch("document:x #owner@user:ana")) end,
+    create_refused = function(engine) assert(not engine:create { "document:plan#owner@user:ana" }) end,
+    write = function(engine)
+        engine:write({ licet.touch("document:x#owner@user:ana"), licet.delete("document:y#owner@user:ana") },
+            { licet.must_match { resource_type = "document", resource_id = "plan" } })
+    end,
+    delete_relationships = function(engine)
+        engine:delete_relationships {
+            resource_type = "document",
+            resource_id = "x",
+            preconditions = { licet.must_match { resource_type = "document" } },
+        }
+    end,
+    allowed = function(engine) return engine:allowed("document:plan", "view", "user:cy") end,
+    allowed_fully = function(engine)
+        return engine:allowed("document:plan", "view", "user:cy", { consistency = licet.FULL })
+    end,
+    allowed_refused = function(engine) return (engine:allowed("document:plan", "sign", "user:cy")) end,
+    check = function(engine)
+        local ok, result = engine:check("document:plan", "view", "user:cy")
+        return ok, result.allowed, result.token, tostring(result), result.missing_context
+    end,
+    check_bulk = function(engine)
+        local results = engine:check_bulk {
+            { "document:plan", "view", "user:cy" },
+            { "document:plan", "sign", "user:cy" },
+            { "document:plan", "view", "user:ana" },
+        }
+        return results[1].allowed, results[2].allowed, results[2].error.message
+    end,
+    check_bulk_refused = function(engine) assert(not engine:check_bulk { { "x", "y", "z" } }) end,
+    filter = function(engine) return (next(engine:filter("document", { "plan", "memo" }, "view", "user:cy"))) end,
+    filter_refused = function(engine) assert(not engine:filter("document", { "plan" }, "sign", "user:cy")) end,
+    read_relationships = function(engine)
+        local stream = engine:read_relationships { resource_type = "document", limit = 10 }
+        local texts = {}
+        for relationship in stream do
+            texts[#texts + 1] = tostring(relationship)
+        end
+        return stream.cursor, stream.token, texts
+    end,
+    read_and_forget = function(engine) return tostring(engine:read_relationships({ resource_type = "document" }):next()) end,
+    read_refused = function(engine) assert(not engine:read_relationships {}) end,
+    stats = function(engine) return engine:stats().relationships end,
+    schema = function()
+        local schema = licet.Schema.parse(SCHEMA)
+        return schema:format(), schema:lint(), schema.definitions, tostring(schema)
+    end,
+    schema_refused = function() return tostring(select(2, licet.Schema.parse("definition"))) end,
+    relationship = function()
+        local relationship = licet.Relationship.parse("document:plan#owner@user:ana")
+        return tostring(relationship), relationship == licet.Relationship.parse("document:plan#owner@user:cy")
+    end,
+    consistency = function() return licet.at_least("x"), licet.at_exactly("y") end,
+    validate = function()
+        local ok, report = licet.validate(FILE)
+        return ok, report.failures
+    end,
+    validate_refused = function() assert(not licet.validate("schema: [\n")) end,
+}
+
+local function collect()
+    collectgarbage()
+    collectgarbage()
+end
+
+describe("when Lua has no memory left", function()
+    local engine, before
+
+    setup(function()
+        engine = open()
+        collect()
+        before = counting.live()
+    end)
+
+    teardown(function()
+        engine:close()
+    end)
+
+    for name, operation in pairs(OPERATIONS) do
+        it("at any point of " .. name .. ", nothing leaks and nothing is allowed", function()
+            local n = 0
+            local starved, done, answer
+
+            -- Names and traces that the first run makes stay; the second begins where every later one does.
+            operation(engine)
+            repeat
+                collect()
+                starved, done, answer = counting.run(n, operation, engine)
+                assert(answer ~= true, "allowed")
+                if not done and not starved then
+                    error(answer)
+                end
+                answer = nil
+                collect()
+                assert.equal(before, counting.live())
+                n = n + 1
+            until not starved
+            assert.is_true(n > 1 or name == "allowed", "it never asked for memory")
+            assert.is_true(engine:allowed("document:plan", "view", "user:ana"))
+            assert.is_false(engine:allowed("document:plan", "view", "user:cy"))
+        end)
+    end
+end)
+
+describe("a plain check", function()
+    it("asks Lua for no memory", function()
+        local engine = open()
+        local starved, done, answer = counting.run(0, engine.allowed, engine, "document:plan", "view", "user:ana")
+
+        assert.is_false(starved)
+        assert.is_true(done)
+        assert.is_true(answer)
+        engine:close()
+    end)
+end)
+
+describe("what only the core can bring about", function()
+    local engine
+
+    before_each(function()
+        engine = open()
+    end)
+
+    after_each(function()
+        engine:close()
+    end)
+
+    it("is an answer that depends on context, which is not allowed", function()
+        counting.answer_next(CONDITIONAL)
+        assert.is_false(engine:allowed("document:plan", "view", "user:ana"))
+
+        counting.answer_next(CONDITIONAL)
+        local ok, result = engine:check("document:plan", "view", "user:ana")
+        assert.is_false(ok)
+        assert.is_false(result.allowed)
+        assert.equal("conditional", result.permissionship)
+        assert.equal(licet.Permissionship.CONDITIONAL, result.permissionship)
+        assert.equal("licet.Result (conditional)", tostring(result))
+        assert.is_string(result.token)
+
+        counting.answer_next(CONDITIONAL)
+        local results = assert(engine:check_bulk {
+            { "document:plan", "view", "user:ana" },
+            { "document:memo", "view", "user:ana" },
+        })
+        assert.is_false(results[1].allowed)
+        assert.equal("conditional", results[1].permissionship)
+        assert.is_true(results[2].allowed)
+
+        counting.answer_next(CONDITIONAL)
+        assert.same({ "memo" }, assert(engine:filter("document", { "plan", "memo" }, "view", "user:ana")))
+    end)
+
+    it("is a failure without a text, which still has a code and a message", function()
+        counting.fail_next(OUT_OF_MEMORY)
+        local allowed, err = engine:allowed("document:plan", "view", "user:ana")
+        assert.is_nil(allowed)
+        assert.equal("out_of_memory", err.code)
+        assert.equal("out of memory, or memory_limit reached", err.message)
+    end)
+
+    it("is a stream that fails half way, which raises in a loop and returns nil and the error by hand", function()
+        local stream = assert(engine:read_relationships { resource_type = "document" })
+        local seen = 0
+        local ok, err = pcall(function()
+            for _ in stream do
+                seen = seen + 1
+                counting.fail_next(UNAVAILABLE)
+            end
+        end)
+
+        assert.is_false(ok)
+        assert.equal(1, seen)
+        assert.equal("unavailable", err.code)
+        counting.fail_next(UNAVAILABLE)
+        local relationship
+        relationship, err = stream:next()
+        assert.is_nil(relationship)
+        assert.equal("unavailable", err.code)
+        assert.is_truthy(stream:next())
+        assert.is_nil(stream:next())
+    end)
+end)
+
+describe("two copies of the module in one state", function()
+    it("do not take each other's engines for their own", function()
+        local other = require "licet"
+        local mine = open()
+        local theirs = assert(other.open())
+
+        for _, pair in ipairs { { mine, theirs }, { theirs, mine } } do
+            local ok, message = pcall(pair[1].stats, pair[2])
+            assert.is_false(ok)
+            assert.is_truthy(message:find("licet.Engine expected", 1, true))
+        end
+        mine:close()
+        theirs:close()
+    end)
+end)
