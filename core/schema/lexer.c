@@ -169,13 +169,17 @@ static size_t punctuation(const lic_lexer *lexer, lic_token_kind *kind)
         { "!", LIC_TOKEN_NOT },          { "%", LIC_TOKEN_PERCENT },        { "<", LIC_TOKEN_LESS },
         { ">", LIC_TOKEN_GREATER },
     };
+    char first = lexer_peek(lexer, 0);
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        size_t size = strlen(table[i].text);
+        lic_str text = { table[i].text, 1 };
 
-        if (lexer_starts(lexer, (lic_str){ table[i].text, size })) {
+        if (table[i].text[0] != first) /* nearly all: worth the look before the comparison */
+            continue;
+        text.size = strlen(text.data);
+        if (lexer_starts(lexer, text)) {
             *kind = table[i].kind;
-            return size;
+            return text.size;
         }
     }
     return 0;

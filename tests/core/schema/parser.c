@@ -368,6 +368,7 @@ static void these_are_accepted(void **state)
         DOC "\trelation rrr: user#... | user\n}",
         DOC "\trelation rrr: user : * | user # member | acme / user\n}",
         DOC "\trelation rrr: user;;;\n\n;\n}",
+        DOC "\trelation rrr: user:*\n\trelation sss: user\n}",
         DOC "\trelation rrr: user; }",
         DOC "\tpermission ppp: user | bot | nosuch = aaa\n}",
         "use expiration\n" DOC "\trelation rrr: user with expiration | user:* with cav and expiration\n}",
@@ -1042,6 +1043,79 @@ static void an_error_may_be_nobodys(void **state)
     lic_arena_free(&arena);
 }
 
+/* ------------------------------------------------------------------- a corpus that numbers its cases */
+
+/* What the parser says to each; the rest is the checker's. */
+static void small_schemas_get_the_parsers_verdict(void **state)
+{
+    static const struct {
+        const char *text;
+        licet_kind  kind;
+    } cases[] = {
+#define USER "definition user {}\n"
+#define RELATION(types) USER "definition doc {\n relation viewer: " types "\n}"
+#define PERMISSION(expression) USER "definition doc {\n relation parent: doc\n permission view = " expression "\n}"
+        /* 01 */ { "", LICET_KIND_NONE },
+        /* 02 */ { "definition user {}", LICET_KIND_NONE },
+        /* 03 */ { "definition us {}", LICET_KIND_VALUE },
+        /* 04 */ { "definition 0day {}", LICET_KIND_VALUE },
+        /* 05 */ { "definition user { relation self_ref: user }", LICET_KIND_SYNTAX },
+        /* 06 */ { "definition user { relation manager: user; }", LICET_KIND_NONE },
+        /* 07 */ { "definition user {} ;; definition bot {}", LICET_KIND_SYNTAX },
+        /* 08 */ { "definition user {\n relation foo_: user\n}", LICET_KIND_VALUE },
+        /* 09 */ { "use expiration\n" RELATION("user with expiration"), LICET_KIND_NONE },
+        /* 10 */ { RELATION("user with expiration"), LICET_KIND_NONE },
+        /* 11 */ { "use expiration\n" RELATION("user with expiration and cav"), LICET_KIND_SYNTAX },
+        /* 12 */ { "definition user {}\nuse self", LICET_KIND_SYNTAX },
+        /* 13 */ { "use deprecation", LICET_KIND_SYNTAX },
+        /* 14 */ { "use self\ndefinition user {\n permission myself = self\n}", LICET_KIND_NONE },
+        /* 15 */ { "definition user {\n permission myself = self\n}", LICET_KIND_NONE },
+        /* 16 */ { "definition user {\n relation self: user\n permission view = self\n}", LICET_KIND_NONE },
+        /* 17 */ { "use self\ndefinition user {\n relation self: user\n permission view = self\n}", LICET_KIND_SYNTAX },
+        /* 18 */ { "definition doc {\n permission view = nil\n}", LICET_KIND_NONE },
+        /* 19 */ { "definition doc {\n permission view = view\n}", LICET_KIND_NONE },
+        /* 20 */ { "definition doc {\n permission view = view + nil\n}", LICET_KIND_NONE },
+        /* 21 */ { PERMISSION("parent->nothere"), LICET_KIND_NONE },
+        /* 22 */ { PERMISSION("parent->view->view"), LICET_KIND_TYPE },
+        /* 23 */ { PERMISSION("(parent)->view"), LICET_KIND_SYNTAX },
+        /* 24 */ { PERMISSION("parent.any(view)"), LICET_KIND_NONE },
+        /* 25 */ { PERMISSION("parent.some(view)"), LICET_KIND_SYNTAX },
+        /* 26 */ { RELATION("user | user#...;"), LICET_KIND_NONE },
+        /* 27 */ { RELATION("user | user:*"), LICET_KIND_NONE },
+        /* 28 */ { RELATION("user:*#foo"), LICET_KIND_SYNTAX },
+        /* 29 */ { "caveat only() { true }", LICET_KIND_SYNTAX },
+        /* 30 */ { "caveat only(flag bool) { true }", LICET_KIND_NONE },
+        /* 31 */ { "caveat only(flag bool) { flag || true }", LICET_KIND_NONE },
+        /* 32 */ { "caveat only(num int) { num }", LICET_KIND_NONE },
+        /* 33 */
+        { "definition user {}\ndefinition doc {\n relation viewer: user\n permission view: user = viewer\n}",
+          LICET_KIND_NONE },
+        /* 34 */
+        { "use typechecking\ndefinition user {}\ndefinition bot {}\ndefinition doc {\n"
+          " relation viewer: user | bot\n permission view: user = viewer\n}",
+          LICET_KIND_NONE },
+        /* 35 */
+        { "definition acme/user {}\ndefinition acme/sub/doc {\n relation viewer: acme/user\n}", LICET_KIND_NONE },
+        /* 36 */ { "definition doc {\n relation viewer: user\n | bot\n}", LICET_KIND_SYNTAX },
+        /* 37 */ { "definition doc {\n relation viewer: user |\n bot\n}", LICET_KIND_NONE },
+        /* 38 */ { "definition doc\n{\n}", LICET_KIND_SYNTAX },
+#undef PERMISSION
+#undef RELATION
+#undef USER
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        parsed p;
+
+        parsed_make(&p, cases[i].text, NULL);
+        if (licet_error_kind(p.error) != cases[i].kind)
+            print_error("%s\n%.*s\n", cases[i].text, LIC_STR_ARG(licet_error_message(p.error)));
+        assert_int_equal(licet_error_kind(p.error), cases[i].kind);
+        parsed_clear(&p);
+    }
+}
+
 /* --------------------------------------------------------------------------------- SpiceDB's own tests */
 
 /* SpiceDB's parser tests stop behind the parser: what is refused there is what is of kind syntax here. */
@@ -1116,6 +1190,7 @@ int main(void)
         cmocka_unit_test(object_ids_are_made_of_their_own_characters),
         cmocka_unit_test(parsing_survives_every_failed_allocation),
         cmocka_unit_test(an_error_may_be_nobodys),
+        cmocka_unit_test(small_schemas_get_the_parsers_verdict),
         cmocka_unit_test(spicedbs_parser_tests_get_its_verdict),
     };
 
