@@ -7,6 +7,7 @@
  *   c ? a : b   <c> BRANCH otherwise   <a> JUMP end  otherwise: <b>  end:
  *   e.all(x,p)  <e> LOOP_BEGIN ALL end  body: <p> LOOP_NEXT body  end:
  *   e.map(x,p,t)  <e> LOOP_BEGIN MAP end  body: <p> LOOP_WHEN body end  <t> LOOP_NEXT body  end:
+ *   o.or(p)     <o> OR_ELSE end  <p>  end:                    (p counts only if o is none, so CALL never has or, orValue)
  *
  * Jumps are targets, as indices of instructions. */
 #ifndef LIC_CAVEAT_BYTECODE_H
@@ -115,7 +116,9 @@ typedef enum lic_cel_opcode {
                                    the result, ends the loop and jumps to b */
     LIC_CEL_OP_OPTIONAL_MAP,    /* a: end   v: optional. None, unknown, error: v stays and jumps to a; else opens a loop of the
                                    one element and goes on without v */
-    LIC_CEL_OP_OPTIONAL_WRAP    /* v -> optional.of(v), closing that loop; strict */
+    LIC_CEL_OP_OPTIONAL_WRAP,   /* v -> optional.of(v), closing that loop; strict */
+    LIC_CEL_OP_OR_ELSE          /* a: end, b: 0 or(), 1 orValue()   v: an optional with a value: leaves v (or()) or what is in it
+                                   (orValue()) and jumps to a; none: goes on without v; no optional at all: v stays, jumps to a */
 } lic_cel_opcode;
 
 typedef struct lic_cel_instruction {
