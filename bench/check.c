@@ -30,8 +30,10 @@ static scenario read_scenario(const char *folder, const char *name, const char *
                               double bound_ns)
 {
     bench_file file = bench_read(folder, file_name);
-    scenario   s    = { name, bench_alloc(file.count, sizeof *s.requests), bench_alloc(file.count, sizeof(bool)),
-                        file.count, group, bound_ns };
+    scenario   s    = {
+             name,    bench_alloc(file.count, sizeof *s.requests), bench_alloc(file.count, sizeof(bool)), file.count, group,
+             bound_ns
+    };
 
     for (size_t i = 0; i < file.count; i++) {
         s.requests[i]            = (licet_check_request)LICET_CHECK_REQUEST_INIT;
@@ -101,7 +103,7 @@ static measured measure(licet_engine *engine, const scenario *s, bool varied)
 {
     static double samples[MAX_SAMPLES];
     size_t        calls = BATCH / s->group, count = 0, at = 0;
-    double        end   = bench_now() + bench_seconds("BENCH_WARMUP", 0.3) * 1e9;
+    double        end = bench_now() + bench_seconds("BENCH_WARMUP", 0.3) * 1e9;
 
     while (bench_now() < end)
         batch(engine, s, calls, varied, &at);
@@ -169,10 +171,10 @@ int main(int argc, char **argv)
     const char   *folder      = argc > 1 ? argv[1] : "build/bench-data";
     licet_engine *engine      = bench_load(folder, NULL);
     scenario      scenarios[] = {
-        read_scenario(folder, "direct", "direct.txt", 1, 150),
-        read_scenario(folder, "nested", "nested.txt", 1, 500),
-        read_scenario(folder, "denied", "denied.txt", 1, 500),
-        read_scenario(folder, "bulk-100", "bulk.txt", BULK, 15000),
+             read_scenario(folder, "direct", "direct.txt", 1, 150),
+             read_scenario(folder, "nested", "nested.txt", 1, 500),
+             read_scenario(folder, "denied", "denied.txt", 1, 500),
+             read_scenario(folder, "bulk-100", "bulk.txt", BULK, 15000),
     };
     size_t count = sizeof scenarios / sizeof scenarios[0];
     double probe;

@@ -26,8 +26,12 @@ static inline void bench_stop(const char *what, const char *detail)
 
 static inline void bench_must(licet_status status, licet_error *error, const char *what)
 {
-    if (status != LICET_OK)
-        bench_stop(what, error != NULL ? licet_error_message(error).data : licet_status_text(status));
+    licet_str message = licet_error_message(error);
+
+    if (status == LICET_OK)
+        return;
+    fprintf(stderr, "bench: %s: %s: %.*s\n", what, licet_status_text(status), (int)message.size, message.data);
+    exit(1);
 }
 
 static inline void *bench_alloc(size_t count, size_t size)

@@ -104,17 +104,20 @@ static lic_yaml_node *new_node(reader *r, lic_yaml_kind kind, yaml_mark_t mark)
 
 /* ---------------------------------------------------------------------- events */
 
-/* YAML's core schema says what a scalar may be tagged; all of those are fine for a text. */
+/* Only the types of YAML's core schema may be named; a text stays a text whatever it is called. */
 static bool is_core_tag(const yaml_char_t *tag)
 {
-    static const char core[] = "tag:yaml.org,2002:";
+    static const char *const core[]   = { "str", "int", "float", "bool", "null", "seq", "map" };
+    static const char        prefix[] = "tag:yaml.org,2002:";
 
-    return tag == NULL || strcmp((const char *)tag, "!") == 0 || strncmp((const char *)tag, core, sizeof core - 1) == 0;
-}
-
-static bool is_core_scalar(const yaml_char_t *tag)
-{
-    return is_core_tag(tag) && (tag == NULL || strchr((const char *)tag, '/') == NULL);
+    if (tag == NULL || strcmp((const char *)tag, "!") == 0)
+        return true;
+    if (strncmp((const char *)tag, prefix, sizeof prefix - 1) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof core / sizeof core[0]; i++)
+        if (strcmp((const char *)tag + sizeof prefix - 1, core[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool is_null(const yaml_event_t *event)
@@ -132,7 +135,7 @@ static licet_status on_scalar(reader *r, const yaml_event_t *event)
     lic_yaml_node      *node  = new_node(r, is_null(event) ? LIC_YAML_NULL : LIC_YAML_TEXT, event->start_mark);
     licet_status        status;
 
-    if (!is_core_scalar(event->data.scalar.tag))
+    if (!is_core_tag(event->data.scalar.tag))
         return wrong(r, LICET_KIND_TYPE, position_of(event->start_mark), "tags are not allowed here");
     if (node == NULL)
         return lic_fail_memory(r->error);
