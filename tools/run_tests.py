@@ -360,8 +360,8 @@ def asan() -> Count:
         PYTHONMALLOC="malloc",
         LUA_CPATH=f"{BUILD}/dev/luajit/?.so;;",
         LUA_CPATH_5_4=f"{BUILD}/dev/lua5.4/?.so;;",
-        # The interpreters leave memory behind at exit.
-        ASAN_OPTIONS=SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0",
+        # The interpreters leave memory behind at exit, and tests that watch the process's size want no quarantine.
+        ASAN_OPTIONS=SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0:quarantine_size_mb=1",
     )
     total.add(pytest("asan", ["tests/python", "tests/conformance"], env))
     total.add(busted(sources("tests/lua/**/*_spec.lua", "tests/conformance/**/*_spec.lua"), env))
