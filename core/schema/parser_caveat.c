@@ -41,38 +41,51 @@ static bool make_type(lic_parser *p, lic_raw_caveat *caveat, lic_ast_parameter *
     return true;
 }
 
+/* The type at the top is complete, and with each ">" the one below it. *more: a "," asks for another argument of the
+ * one that is then at the top. */
+static bool close_types(lic_parser *p, lic_raw_caveat *caveat, lic_ast_parameter *parameter, type_frame *frames,
+                        size_t *depth, bool *more)
+{
+    *more = false;
+    while (make_type(p, caveat, parameter, &frames[*depth])) {
+        type_frame *below = *depth == 0 ? NULL : &frames[*depth - 1];
+
+        if (below == NULL)
+            return true;
+        below->argument = parameter->type;
+        below->found++;
+        if (lic_parser_accept(p, LIC_TOKEN_COMMA)) {
+            *more = true;
+            return true;
+        }
+        if (p->status != LICET_OK || !lic_parser_expect(p, LIC_TOKEN_GREATER, NULL))
+            return false;
+        --*depth;
+    }
+    return false;
+}
+
 /* ctype := identifier [ "<" ctype { "," ctype } ">" ]
- * frames[0 .. depth) are open; each finished type is an argument of the one below. */
+ * frames[0 .. depth) are open. */
 static bool parse_type(lic_parser *p, lic_raw_caveat *caveat, lic_ast_parameter *parameter)
 {
     type_frame frames[LIC_CAVEAT_MAX_TYPE_NESTING];
     size_t     depth = 0;
+    bool       more  = true;
 
-    for (;;) {
+    while (more) {
         if (depth == LIC_CAVEAT_MAX_TYPE_NESTING)
             return lic_parser_limit(p, lic_parser_place(p), LIC_CAVEAT_MAX_TYPE_NESTING,
                                     "nested types in a parameter's type");
         frames[depth] = (type_frame){ 0 };
         if (!lic_parser_identifier(p, "a type", &frames[depth].name))
             return false;
-        if (lic_parser_accept(p, LIC_TOKEN_LESS)) {
+        if (lic_parser_accept(p, LIC_TOKEN_LESS))
             depth++;
-            continue;
-        }
-        for (;;) {
-            if (p->status != LICET_OK || !make_type(p, caveat, parameter, &frames[depth]))
-                return false;
-            if (depth == 0)
-                return true;
-            frames[depth - 1].argument = parameter->type;
-            frames[depth - 1].found++;
-            if (lic_parser_accept(p, LIC_TOKEN_COMMA))
-                break;
-            if (p->status != LICET_OK || !lic_parser_expect(p, LIC_TOKEN_GREATER, NULL))
-                return false;
-            depth--;
-        }
+        else if (p->status != LICET_OK || !close_types(p, caveat, parameter, frames, &depth, &more))
+            return false;
     }
+    return true;
 }
 
 static bool is_repeated(const lic_ast_caveat *caveat, lic_str name)
