@@ -53,6 +53,10 @@ static PyObject *format_relationship(PyObject *module, PyObject *value)
 static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+#if PY_VERSION_HEX < 0x030A0000
+    if (*type != NULL)
+        (*type)->tp_new = NULL; /* what Py_TPFLAGS_DISALLOW_INSTANTIATION does */
+#endif
     return *type != NULL && PyModule_AddType(module, *type) == 0;
 }
 

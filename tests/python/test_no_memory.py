@@ -1,0 +1,95 @@
+"""Every allocation that the binding makes in the interpreter fails once. The core's own are failed in the C tests."""
+
+from __future__ import annotations
+
+import gc
+
+import licet
+import pytest
+from conftest import RELATIONSHIPS, SCHEMA
+
+_testcapi = pytest.importorskip("_testcapi")
+
+QUESTION = ("document:plan", "view", "user:ada")
+FILTER = licet.Filter(resource_type="document")
+
+
+def calls(engine):
+    ids = ["plan", "open"]
+    updates = [licet.touch(text) for text in RELATIONSHIPS]
+    preconditions = [licet.must_match(resource_type="document")]
+    stream = engine.read_relationships(resource_type="document")
+    next(stream)
+    result = engine.check(*QUESTION)
+    schema = engine.read_schema()
+    relationship = licet.Relationship.parse(RELATIONSHIPS[0])
+    at_token = licet.at_least(result.token)
+    return [
+        (lambda: engine.allowed(*QUESTION), True),
+        (lambda: engine.check(*QUESTION, consistency=at_token).permissionship, licet.Permissionship.HAS_PERMISSION),
+        (lambda: [bool(r) for r in engine.check_bulk([QUESTION, QUESTION])], [True, True]),
+        (lambda: engine.check_bulk([("nosuch:a", "view", "user:ada")])[0].error.code, "not_found"),
+        (lambda: engine.filter("document", ids, "view", "user:ada"), ids),
+        (lambda: type(engine.write(updates, preconditions)), str),
+        (lambda: type(engine.touch(*RELATIONSHIPS)), str),
+        (lambda: type(engine.write_schema(SCHEMA)), str),
+        (lambda: engine.delete_relationships(resource_id="nosuch").deleted_count, 0),
+        (lambda: len(list(engine.read_relationships(resource_type="document"))), 4),
+        (lambda: type(stream.cursor), str),
+        (lambda: type(result.token), str),
+        (lambda: repr(result), "<licet.Result HAS_PERMISSION>"),
+        (lambda: repr(engine), "<licet.Engine with 6 relationships>"),
+        (lambda: engine.stats().relationships, 6),
+        (lambda: engine.read_schema().definitions, ("user", "group", "document")),
+        (lambda: len(schema.format()) > 0, True),
+        (lambda: schema.lint(), []),
+        (lambda: licet.Relationship.parse(RELATIONSHIPS[0]), relationship),
+        (lambda: str(relationship), RELATIONSHIPS[0]),
+        (lambda: licet.open().closed, False),
+    ]
+
+
+def failing(call, nth):
+    """What a call comes to when its nth allocation, and only that, fails; a MemoryError included."""
+    _testcapi.set_nomemory(nth, nth + 1)
+    try:
+        return call()
+    except MemoryError:
+        return MemoryError
+    except SystemError as error:
+        # The interpreter loses an exception that was set when it has no memory for the traceback. A function of ours
+        # that returned without one would be named in another message.
+        assert str(error) == "error return without exception set"
+        return MemoryError
+    finally:
+        _testcapi.remove_mem_hooks()
+
+
+def test_a_failed_allocation_is_a_memory_error_and_never_an_answer(engine):
+    for call, expected in calls(engine):
+        assert call() == expected
+        failures = 0
+        for nth in range(60):
+            answer = failing(call, nth)
+            assert answer in (expected, MemoryError)
+            failures += answer is MemoryError
+        assert failures < 60
+    gc.collect()
+    assert engine.allowed(*QUESTION)
+
+
+def test_an_error_that_can_not_be_made_is_still_an_error(engine):
+    for call in [
+        lambda: engine.allowed("nosuch:a", "view", "user:ada"),
+        lambda: engine.allowed("\ud800", "view", "user:ada"),
+        lambda: engine.allowed(5, "view", "user:ada"),
+        lambda: engine.write_schema("nonsense"),
+        lambda: licet.Relationship.parse("nonsense"),
+        lambda: licet.open(max_depth=0),
+    ]:
+        for nth in range(60):
+            try:
+                answer = failing(call, nth)
+            except (licet.Error, TypeError, MemoryError):
+                answer = None
+            assert answer in (None, MemoryError)
