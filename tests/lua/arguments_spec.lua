@@ -1,6 +1,11 @@
 local licet = require "licet"
 local world = dofile "tests/lua/support/world.lua"
 
+-- Asserts that f raises, with these words in its message.
+local function raises(words, f, ...)
+    assert.is_truthy(world.raised(f, ...):find(words, 1, true))
+end
+
 -- Wrong types raise, as in Lua's own libraries. What has the right type and is not usable is nil and an error.
 describe("an argument of the wrong type", function()
     local engine
@@ -15,13 +20,13 @@ describe("an argument of the wrong type", function()
     end)
 
     it("raises in a question, whose parts are strings and nothing that could become one", function()
-        assert.is_truthy(world.raised(engine.allowed, engine, nil, "view", "user:ana"):find("string expected, got nil", 1, true))
-        assert.is_truthy(world.raised(engine.allowed, engine, "document:plan", 42, "user:ana"):find("string expected, got number", 1, true))
-        assert.is_truthy(world.raised(engine.allowed, engine, "document:plan", "view"):find("string expected, got no value", 1, true))
-        assert.is_truthy(world.raised(engine.check, engine, "document:plan", "view", {}):find("string expected, got table", 1, true))
-        assert.is_truthy(world.raised(engine.check, engine, "document:plan", "view", true):find("string expected, got boolean", 1, true))
+        raises("string expected, got nil", engine.allowed, engine, nil, "view", "user:ana")
+        raises("string expected, got number", engine.allowed, engine, "document:plan", 42, "user:ana")
+        raises("string expected, got no value", engine.allowed, engine, "document:plan", "view")
+        raises("string expected, got table", engine.check, engine, "document:plan", "view", {})
+        raises("string expected, got boolean", engine.check, engine, "document:plan", "view", true)
         local proxy = setmetatable({}, { __tostring = function() return "document:plan" end })
-        assert.is_truthy(world.raised(engine.allowed, engine, proxy, "view", "user:ana"):find("string expected, got table", 1, true))
+        raises("string expected, got table", engine.allowed, engine, proxy, "view", "user:ana")
     end)
 
     it("is named with its method and its number", function()
@@ -44,78 +49,79 @@ describe("an argument of the wrong type", function()
         assert.is_truthy(ask({ consistency = 1 }):find("consistency: string expected, got number", 1, true))
         assert.is_truthy(ask({ consistency = "fresh" }):find("licet.FULL", 1, true))
         assert.is_truthy(ask({ consistency = "full\0" }):find("licet.FULL", 1, true))
-        assert.is_truthy(world.raised(licet.at_least):find("string expected", 1, true))
-        assert.is_truthy(world.raised(licet.at_exactly, 1):find("string expected", 1, true))
+        raises("string expected", licet.at_least)
+        raises("string expected", licet.at_exactly, 1)
     end)
 
     it("raises in lists with holes, with other keys, and for nil among several", function()
         local relationship = "document:x#owner@user:ana"
 
-        assert.is_truthy(world.raised(engine.touch, engine):find("value expected", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, nil):find("relationship expected, got nil", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, relationship, nil):find("relationship expected, got nil", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, nil, relationship):find("relationship expected, got nil", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, 42):find("relationship", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { nil, relationship }):find("holes", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { relationship, nil, relationship }):find("holes", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { relationship, n = 1 }):find("other keys", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { relationship, { "x" } }):find("item 2: no field of type number", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { relationship }, relationship):find("no field of type number", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { resource_type = 1 }):find("resource_type: string expected", 1, true))
-        assert.is_truthy(world.raised(engine.touch, engine, { resource = "document:x" }):find("no field 'resource'", 1, true))
+        raises("value expected", engine.touch, engine)
+        raises("relationship expected, got nil", engine.touch, engine, nil)
+        raises("relationship expected, got nil", engine.touch, engine, relationship, nil)
+        raises("relationship expected, got nil", engine.touch, engine, nil, relationship)
+        raises("relationship", engine.touch, engine, 42)
+        raises("holes", engine.touch, engine, { nil, relationship })
+        raises("holes", engine.touch, engine, { relationship, nil, relationship })
+        raises("other keys", engine.touch, engine, { relationship, n = 1 })
+        raises("item 2: no field of type number", engine.touch, engine, { relationship, { "x" } })
+        raises("no field of type number", engine.touch, engine, { relationship }, relationship)
+        raises("resource_type: string expected", engine.touch, engine, { resource_type = 1 })
+        raises("no field 'resource'", engine.touch, engine, { resource = "document:x" })
         assert.is_false(engine:allowed("document:x", "view", "user:ana"))
     end)
 
     it("raises in updates and preconditions", function()
         local update = licet.touch("document:x#owner@user:ana")
 
-        assert.is_truthy(world.raised(engine.write, engine):find("table expected", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { "document:x#owner@user:ana" }):find("item 1: licet.create", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { update, { "drop", "x" } }):find("item 2: licet.create", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { { "touch" } }):find("item 1", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { nil, update }):find("holes", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { update }, licet.must_match { resource_type = "document" }):find("item 1", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { update }, { licet.must_match { colour = "red" } }):find("no field 'colour'", 1, true))
-        assert.is_truthy(world.raised(engine.write, engine, { update }, "x"):find("list of preconditions expected", 1, true))
-        assert.is_truthy(world.raised(licet.create):find("relationship expected, got nil", 1, true))
-        assert.is_truthy(world.raised(licet.must_match, "document"):find("table expected, got string", 1, true))
+        raises("table expected", engine.write, engine)
+        raises("item 1: licet.create", engine.write, engine, { "document:x#owner@user:ana" })
+        raises("item 2: licet.create", engine.write, engine, { update, { "drop", "x" } })
+        raises("item 1", engine.write, engine, { { "touch" } })
+        raises("holes", engine.write, engine, { nil, update })
+        raises("item 1", engine.write, engine, { update }, licet.must_match { resource_type = "document" })
+        raises("no field 'colour'", engine.write, engine, { update }, { licet.must_match { colour = "red" } })
+        raises("list of preconditions expected", engine.write, engine, { update }, "x")
+        raises("relationship expected, got nil", licet.create)
+        raises("table expected, got string", licet.must_match, "document")
         assert.is_false(engine:allowed("document:x", "view", "user:ana"))
     end)
 
     it("raises in the items of a bulk check and the ids of a filter", function()
         local item = { "document:plan", "view", "user:ana" }
 
-        assert.is_truthy(world.raised(engine.check_bulk, engine):find("table expected", 1, true))
-        assert.is_truthy(world.raised(engine.check_bulk, engine, { item, "x" }):find("item 2: table expected, got string", 1, true))
-        assert.is_truthy(world.raised(engine.check_bulk, engine, { item, { "document:plan", "view" } }):find("item 2: subject: string expected, got nil", 1, true))
-        assert.is_truthy(world.raised(engine.check_bulk, engine, { { "a", "b", "c", "d" } }):find("item 1", 1, true))
-        assert.is_truthy(world.raised(engine.check_bulk, engine, { item, nil, item }):find("holes", 1, true))
-        assert.is_truthy(world.raised(engine.filter, engine, "document", "plan", "view", "user:ana"):find("table expected, got string", 1, true))
-        assert.is_truthy(world.raised(engine.filter, engine, "document", { "plan", 1 }, "view", "user:ana"):find("item 2: string expected, got number", 1, true))
+        raises("table expected", engine.check_bulk, engine)
+        raises("item 2: table expected, got string", engine.check_bulk, engine, { item, "x" })
+        raises("item 2: subject: string expected, got nil", engine.check_bulk, engine,
+            { item, { "document:plan", "view" } })
+        raises("item 1", engine.check_bulk, engine, { { "a", "b", "c", "d" } })
+        raises("holes", engine.check_bulk, engine, { item, nil, item })
+        raises("table expected, got string", engine.filter, engine, "document", "plan", "view", "user:ana")
+        raises("item 2: string expected, got number", engine.filter, engine,
+            "document", { "plan", 1 }, "view", "user:ana")
     end)
 
     it("raises for counts that are no positive whole numbers", function()
         for _, limit in ipairs { 0, -1, 1.5, 0 / 0, -1 / 0 } do
-            assert.is_truthy(world.raised(engine.read_relationships, engine, { resource_type = "document", limit = limit })
-                :find("limit: positive whole number expected", 1, true))
-            assert.is_truthy(world.raised(licet.open, "memory:", { max_depth = limit })
-                :find("max_depth: positive whole number expected", 1, true))
+            raises("limit: positive whole number expected", engine.read_relationships, engine,
+                { resource_type = "document", limit = limit })
+            raises("max_depth: positive whole number expected", licet.open, "memory:", { max_depth = limit })
         end
-        assert.is_truthy(world.raised(licet.open, "memory:", { max_depth = "5" }):find("max_depth: number expected, got string", 1, true))
+        raises("max_depth: number expected, got string", licet.open, "memory:", { max_depth = "5" })
         assert.equal("limit_exceeded",
             world.failure(engine:read_relationships { resource_type = "document", limit = 1 / 0 }).code)
         assert.equal("invalid_argument", world.failure(licet.open("memory:", { max_steps = 2 ^ 53 })).code)
-        assert.is_truthy(world.raised(engine.delete_relationships, engine, { resource_type = "x", allow_partial = 1 })
-            :find("allow_partial: boolean expected, got number", 1, true))
+        raises("allow_partial: boolean expected, got number", engine.delete_relationships, engine,
+            { resource_type = "x", allow_partial = 1 })
     end)
 
     it("raises for a self that is no engine", function()
         local _, result = engine:check("document:plan", "view", "user:ana")
 
-        assert.is_truthy(world.raised(engine.allowed, nil, "document:plan", "view", "user:ana"):find("licet.Engine expected", 1, true))
-        assert.is_truthy(world.raised(engine.allowed, {}, "document:plan", "view", "user:ana"):find("licet.Engine expected", 1, true))
-        assert.is_truthy(world.raised(engine.allowed, result, "document:plan", "view", "user:ana"):find("licet.Engine expected", 1, true))
-        assert.is_truthy(world.raised(engine.close, io.stdout):find("licet.Engine expected", 1, true))
+        raises("licet.Engine expected", engine.allowed, nil, "document:plan", "view", "user:ana")
+        raises("licet.Engine expected", engine.allowed, {}, "document:plan", "view", "user:ana")
+        raises("licet.Engine expected", engine.allowed, result, "document:plan", "view", "user:ana")
+        raises("licet.Engine expected", engine.close, io.stdout)
     end)
 
     it("runs no metamethod of a table that is read", function()
@@ -186,8 +192,10 @@ describe("statistics", function()
         local stats = assert(engine:stats())
 
         assert.equal(4, stats.relationships)
-        for _, name in ipairs { "relationships", "objects", "memory_bytes", "memory_limit_bytes", "graph_bytes", "id_bytes",
-            "delta_changes", "merges", "revision", "oldest_revision" } do
+        for _, name in ipairs {
+            "relationships", "objects", "memory_bytes", "memory_limit_bytes", "graph_bytes", "id_bytes",
+            "delta_changes", "merges", "revision", "oldest_revision",
+        } do
             assert.equal("number", type(stats[name]), name)
             assert.equal(0, stats[name] % 1, name)
         end

@@ -205,7 +205,8 @@ describe("a filter", function()
     it("gives the ids that are allowed, in their order", function()
         assert.same({ "memo", "plan" },
             assert(engine:filter("document", { "memo", "x", "plan", "y" }, "view", "user:bo")))
-        assert.same({ "memo", "memo" }, assert(engine:filter("document", { "memo", "plan", "memo" }, "view", "user:cy")))
+        assert.same({ "memo", "memo" },
+            assert(engine:filter("document", { "memo", "plan", "memo" }, "view", "user:cy")))
         assert.same({}, assert(engine:filter("document", { "plan" }, "edit", "user:bo")))
         assert.same({}, assert(engine:filter("document", {}, "view", "user:bo")))
         assert.same({ "plan" }, assert(engine:filter("document", { "plan" }, "view", "user:bo",

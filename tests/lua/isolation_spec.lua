@@ -30,7 +30,7 @@ describe("engines in one state", function()
 
         for w = 1, 2 do
             workers[w] = coroutine.wrap(function()
-                for i = 1, 5000 do
+                for i = 1, 25000 do
                     local at = i % 3 + 1
                     assert(engines[at]:allowed("document:a", "view", "user:owner") == EXPECTED[at].owner)
                     coroutine.yield()

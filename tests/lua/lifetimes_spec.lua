@@ -9,7 +9,7 @@ end
 -- Calls f with a finalizer that is run as soon as something is collected. Works in both Luas.
 local function finalizer(f)
     if newproxy then
-        getmetatable(newproxy(true)).__gc = f -- luacheck: ignore
+        getmetatable(newproxy(true)).__gc = f
     else
         setmetatable({}, { __gc = f })
     end
@@ -272,7 +272,8 @@ describe("closing the state", function()
             for i = 1, 10 do
                 local engine = world.open()
                 local _, result = engine:check("document:plan", "view", "user:ana")
-                KEEP[i] = { engine, result, engine:read_relationships { resource_type = "document" }, engine:read_schema() }
+                local stream = assert(engine:read_relationships { resource_type = "document" })
+                KEEP[i] = { engine, result, stream, engine:read_schema() }
             end
         ]]))
     end)
@@ -305,4 +306,28 @@ describe("closing the state", function()
             os.exit(4, true)
         ]]))
     end)
+
+    -- Only LuaJIT can fork by itself.
+    if jit then
+        it("in a forked child leaves the parent's engine alone", function()
+            assert.equal("child 7\nparent true\nstatus=0\n", run(PRELUDE .. [[
+                local ffi = require "ffi"
+                ffi.cdef "int fork(void); int waitpid(int, int *, int);"
+                local engine = world.open()
+                local stream = assert(engine:read_relationships { resource_type = "document" })
+                local pid = ffi.C.fork()
+                if pid == 0 then
+                    local answer = engine:allowed("document:plan", "view", "user:ana")
+                        and not engine:allowed("document:plan", "view", "user:cy") and stream:next()
+                    engine, stream = nil, nil
+                    collectgarbage()
+                    os.exit(answer and 7 or 8, true)
+                end
+                local status = ffi.new("int[1]")
+                ffi.C.waitpid(pid, status, 0)
+                print("child " .. bit.rshift(status[0], 8))
+                print("parent " .. tostring(engine:allowed("document:plan", "view", "user:bo")))
+            ]]))
+        end)
+    end
 end)

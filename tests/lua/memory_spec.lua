@@ -95,7 +95,9 @@ local OPERATIONS = {
         end
         return stream.cursor, stream.token, texts
     end,
-    read_and_forget = function(engine) return tostring(engine:read_relationships({ resource_type = "document" }):next()) end,
+    read_and_forget = function(engine)
+        return tostring(engine:read_relationships({ resource_type = "document" }):next())
+    end,
     read_refused = function(engine) assert(not engine:read_relationships {}) end,
     stats = function(engine) return engine:stats().relationships end,
     schema = function()

@@ -43,7 +43,8 @@ definition document {
     end)
 
     it("is refused with a line, a column, a kind and SpiceDB's reason", function()
-        local err = world.failure(licet.Schema.parse("definition user {}\n\ndefinition document {\n  relation owner: usr\n}"))
+        local text = "definition user {}\n\ndefinition document {\n  relation owner: usr\n}"
+        local err = world.failure(licet.Schema.parse(text))
         assert.equal("schema_error", err.code)
         assert.equal("name", err.kind)
         assert.equal("SCHEMA_TYPE_ERROR", err.reason)

@@ -98,7 +98,8 @@ describe("a validation file", function()
     end)
 
     it("may be a schema alone, by its ending or by its looks", function()
-        local schema = "definition user {}\n\ndefinition doc {\n\trelation owner: user\n\tpermission view = view + owner\n}\n"
+        local schema = "definition user {}\n\ndefinition doc {\n\trelation owner: user\n" ..
+            "\tpermission view = view + owner\n}\n"
         local by_ending = write(".zed", schema)
         local by_looks = write("", schema)
 
