@@ -18,9 +18,12 @@ licet_status lic_parse(lic_arena *arena, lic_str text, const lic_parse_options *
 /* What a definition may be called: its prefixes may be one character longer than lic_is_type_name lets them. */
 bool lic_is_definition_name(lic_str name);
 
-/* Patterns of schema.md 7 and api.md 1, also used for requests and relationships. Whole texts. */
-bool lic_is_type_name(lic_str name);     /* ([a-z][a-z0-9_]{1,61}[a-z0-9]/)*[a-z][a-z0-9_]{1,62}[a-z0-9], <= 128 bytes */
-bool lic_is_relation_name(lic_str name); /* [a-z][a-z0-9_]{1,62}[a-z0-9], <= 64 bytes */
-bool lic_is_object_id(lic_str id);       /* [A-Za-z0-9/_|=+-]{1,1024}; "*" is not one */
+/* Patterns of schema.md 7 and api.md 1, also used for requests and relationships. Whole texts.
+ * type:     ([a-z][a-z0-9_]{1,61}[a-z0-9]/)*[a-z][a-z0-9_]{1,62}[a-z0-9], at most 128 bytes
+ * relation: [a-z][a-z0-9_]{1,62}[a-z0-9], at most 64 bytes
+ * id:       [A-Za-z0-9/_|=+-]{1,1024}; "*" is not one */
+bool lic_is_type_name(lic_str name);
+bool lic_is_relation_name(lic_str name);
+bool lic_is_object_id(lic_str id);
 
 #endif
