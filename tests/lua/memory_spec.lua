@@ -123,12 +123,10 @@ local function collect()
 end
 
 describe("when Lua has no memory left", function()
-    local engine, before
+    local engine
 
     setup(function()
         engine = open()
-        collect()
-        before = counting.live()
     end)
 
     teardown(function()
@@ -137,13 +135,14 @@ describe("when Lua has no memory left", function()
 
     for name, operation in pairs(OPERATIONS) do
         it("at any point of " .. name .. ", nothing leaks and nothing is allowed", function()
-            local n = 0
+            local n, before = 0, nil
             local starved, done, answer
 
             -- Names and traces that the first run makes stay; the second begins where every later one does.
             operation(engine)
+            collect()
+            before = counting.live()
             repeat
-                collect()
                 starved, done, answer = counting.run(n, operation, engine)
                 assert(answer ~= true, "allowed")
                 if not done and not starved then
