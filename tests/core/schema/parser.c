@@ -546,6 +546,7 @@ static void a_swallowed_and_is_noted(void **state)
     (void)state;
     parsed_make(&p, "use expiration\n" DOC "\trelation rrr: user with cav and | group\n}", NULL);
     assert_true(p.ast->swallowed_and);
+    assert_place(&p, p.ast->swallowed_and_place, 3, 29);
     assert_int_equal(definition_at(&p, 0)->members[0].type_count, 2);
     assert_str(definition_at(&p, 0)->members[0].types[0].caveat, "cav");
     assert_false(definition_at(&p, 0)->members[0].types[0].expiration);
@@ -759,6 +760,7 @@ static void a_later_partial_of_a_name_takes_the_place_of_the_earlier(void **stat
     assert_int_equal(p.status, LICET_OK);
     assert_members(&p, 0, "bbb aaa");
     assert_true(p.ast->repeated_partial);
+    assert_place(&p, p.ast->repeated_partial_place, 8, 1);
     parsed_clear(&p);
 }
 
