@@ -1,6 +1,8 @@
 /* What an object, a subject or a field of a record may look like, and what to tell the person whose does not. */
 #include "datastore/object.h"
 
+#include <stdio.h>
+
 #include "base/utf8.h"
 #include "schema/parser.h"
 
@@ -120,32 +122,41 @@ licet_status lic_caveat_name_check(const char *field, lic_str text, licet_error 
 #define MAX_OBJECT_BYTES (LIC_MAX_TYPE_NAME_BYTES + 1 + LIC_MAX_ID_BYTES)
 #define MAX_SUBJECT_BYTES (MAX_OBJECT_BYTES + 1 + LIC_MAX_RELATION_NAME_BYTES)
 
+/* "resource" and "id": "resource id". */
+static const char *part_name(char *name, size_t size, const char *field, const char *part)
+{
+    snprintf(name, size, "%s %s", field, part);
+    return name;
+}
+
 licet_status lic_object_check(const char *field, lic_str text, bool wildcard_ok, licet_error **error)
 {
+    char         name[128];
     lic_object   object;
     licet_status status;
 
     LIC_TRY(text_check(field, text, MAX_OBJECT_BYTES, error));
     if (!lic_object_split(text, &object))
         return refuse(error, field, text, "\"type:id\"");
-    LIC_TRY(lic_type_check(field, object.type, error));
-    LIC_TRY(lic_id_check(field, object.id, wildcard_ok, error));
+    LIC_TRY(lic_type_check(part_name(name, sizeof name, field, "type"), object.type, error));
+    LIC_TRY(lic_id_check(part_name(name, sizeof name, field, "id"), object.id, wildcard_ok, error));
 done:
     return status;
 }
 
 licet_status lic_subject_check(const char *field, lic_str text, licet_error **error)
 {
+    char         name[128];
     lic_object   object;
     licet_status status;
 
     LIC_TRY(text_check(field, text, MAX_SUBJECT_BYTES, error));
     if (!lic_subject_split(text, &object))
         return refuse(error, field, text, "\"type:id\" or \"type:id#relation\"");
-    LIC_TRY(lic_type_check(field, object.type, error));
-    LIC_TRY(lic_id_check(field, object.id, true, error));
+    LIC_TRY(lic_type_check(part_name(name, sizeof name, field, "type"), object.type, error));
+    LIC_TRY(lic_id_check(part_name(name, sizeof name, field, "id"), object.id, true, error));
     if (lic_str_given(object.relation))
-        LIC_TRY(lic_relation_check(field, object.relation, error));
+        LIC_TRY(lic_relation_check(part_name(name, sizeof name, field, "relation"), object.relation, error));
 done:
     return status;
 }
