@@ -142,11 +142,11 @@ void lic_epoch_reclaim(lic_epochs *epochs)
     } while (count == RECLAIM_BATCH);
 }
 
-void lic_epochs_remake(lic_epochs *epochs)
+void lic_epochs_forget_readers(lic_epochs *epochs)
 {
     for (uint32_t i = 0; i < LIC_READER_SLOTS; i++)
         atomic_store(&epochs->slots[i].epoch, 0);
     atomic_store(&epochs->crowded, 0);
     epochs->reserved = 0;
-    lic_mutex_init(&epochs->lock);
+    lic_mutex_unlock(&epochs->lock);
 }

@@ -84,7 +84,7 @@ uint64_t lic_epoch_retire(lic_epochs *epochs, void (*release)(void *context, voi
 /* Releases what nobody can see any more. Any thread. */
 void lic_epoch_reclaim(lic_epochs *epochs);
 
-/* After fork(), in the child: no readers, the lock anew. The lock was held over the fork. */
-void lic_epochs_remake(lic_epochs *epochs);
+/* After fork(), in the child: no readers. Gives back the lock, which the forking thread took before. */
+void lic_epochs_forget_readers(lic_epochs *epochs);
 
 #endif

@@ -239,6 +239,7 @@ bool lic_graph_merge_all(lic_graph *graph)
 void lic_graph_before_fork(lic_graph *graph)
 {
     lic_mutex_lock(&graph->lock);
+    lic_merge_join_ended(graph);
     lic_mutex_lock(&graph->epochs.lock);
 }
 
@@ -252,10 +253,10 @@ void lic_graph_after_fork_parent(lic_graph *graph)
  * right, since the delta decides over it; what it was making is lost. */
 void lic_graph_after_fork_child(lic_graph *graph)
 {
-    lic_mutex_init(&graph->lock);
-    lic_epochs_remake(&graph->epochs);
+    lic_epochs_forget_readers(&graph->epochs);
     lic_merge_forget(graph);
     graph->no_threads = true;
+    lic_mutex_unlock(&graph->lock);
 }
 
 /* ------------------------------------------------------------------ sizes */

@@ -110,7 +110,8 @@ uint32_t lic_snapshot_find_node(const lic_snapshot *snapshot, lic_type type, lic
 bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject);
 
 /* The far ends of the edges at one end: those of the base in order of lic_ref_key, then those that the delta
- * knows, slot by slot, in no particular order. Each edge comes exactly once. A walk is plain memory and needs no end. */
+ * knows, slot by slot, in no particular order. Each edge comes exactly once. A walk is plain memory and needs no
+ * end. */
 typedef struct lic_walk {
     const lic_snapshot *snapshot;
     uint64_t            origin; /* as a key */
@@ -180,9 +181,9 @@ bool lic_graph_merge_all(lic_graph *graph);
 
 /* ------------------------------------------------------------- fork, sizes */
 
-/* Around fork(), on the forking thread: before() takes the write lock, parent() and child() give it back (the
- * child remakes it). The child keeps the graph as of the fork; readers and a merge of threads that it does not have
- * are forgotten, their memory leaked once at most. */
+/* Around fork(), on the forking thread: before() takes the write lock, parent() and child() give it back. The child
+ * keeps the graph as of the fork; readers and a merge of threads that it does not have are forgotten, their memory
+ * leaked once at most. It merges in the writing call from then on. */
 void lic_graph_before_fork(lic_graph *graph);
 void lic_graph_after_fork_parent(lic_graph *graph);
 void lic_graph_after_fork_child(lic_graph *graph);

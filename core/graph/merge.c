@@ -7,6 +7,11 @@
 /* A sixteenth of the edges is kept as history at least, and as much more collects before the next merge: then
  * a change pays for rewriting 32 edges at most, whatever the size of the graph. */
 #define HISTORY_SHARE 16
+/* A merge needs some memory before it gives back more, so it must not come too late: when the room left is less than
+ * this for each change, history ends, whatever should be kept. Twice what an edge takes in the base, and as much
+ * as the delta's hashes grow by when they double. */
+#define MERGE_BYTES 128
+#define MIN_HURRIED_CHANGES 256u
 /* How long a writer that needs memory waits for others. */
 #define MEMORY_PATIENCE_MS 100
 #define NO_PATIENCE 0
@@ -303,11 +308,14 @@ static void merge_thread(void *graph)
     run(graph, PATIENT, false);
 }
 
-/* The thread of the last merge has nothing left to do: this does not wait. */
-static void join_last(lic_merge *merge)
+/* The thread has nothing left to do once no merge runs. */
+void lic_merge_join_ended(lic_graph *graph)
 {
-    if (merge->joinable)
-        lic_thread_join(merge->thread);
+    lic_merge *merge = &graph->merge;
+
+    if (stage_of(graph) != LIC_MERGE_IDLE || !merge->joinable)
+        return;
+    lic_thread_join(merge->thread);
     merge->joinable = false;
 }
 
@@ -320,16 +328,30 @@ static bool is_due(const lic_graph *graph, const lic_delta *delta)
     return log_count(delta) >= graph->merge.not_before && log_count(delta) > batch && log_count(delta) - batch >= kept;
 }
 
+/* Will there soon be no room to merge? */
+static bool is_urgent(const lic_graph *graph, const lic_delta *delta)
+{
+    size_t   used  = atomic_load_explicit(&graph->owner->used, memory_order_relaxed);
+    size_t   room  = used < graph->owner->limit ? graph->owner->limit - used : 0;
+    uint32_t count = log_count(delta);
+
+    return count >= graph->merge.not_before && count >= MIN_HURRIED_CHANGES && room / MERGE_BYTES < count;
+}
+
 void lic_merge_start_due(lic_graph *graph)
 {
     lic_merge *merge = &graph->merge;
     lic_delta *delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    bool       urgent;
     uint64_t   horizon;
 
-    if (stage_of(graph) != LIC_MERGE_IDLE || !is_due(graph, delta))
+    if (stage_of(graph) != LIC_MERGE_IDLE)
         return;
-    join_last(merge);
-    horizon = reachable_horizon(graph, delta, LIC_MERGE_OLD);
+    urgent = is_urgent(graph, delta);
+    if (!urgent && !is_due(graph, delta))
+        return;
+    lic_merge_join_ended(graph);
+    horizon = reachable_horizon(graph, delta, urgent ? LIC_MERGE_ALL : LIC_MERGE_OLD);
     if (log_upto(delta, horizon) == 0)
         return;
     plan(graph, horizon);
@@ -352,7 +374,7 @@ static bool wait_for_merge(lic_graph *graph)
             return false;
         lic_sleep_us(50);
     }
-    join_last(&graph->merge);
+    lic_merge_join_ended(graph);
     return true;
 }
 
@@ -380,7 +402,7 @@ static void lock_when_idle(lic_graph *graph)
         lic_sleep_us(50);
         lic_mutex_lock(&graph->lock);
     }
-    join_last(&graph->merge);
+    lic_merge_join_ended(graph);
 }
 
 /* Nothing of the log to merge: only revisions that changed nothing are given up. */

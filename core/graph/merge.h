@@ -25,6 +25,8 @@ typedef enum lic_merge_reach {
 void lic_merge_help(lic_graph *graph);
 /* Starts a merge if the log has become long enough, in a thread or, where none can be had, in this one. */
 void lic_merge_start_due(lic_graph *graph);
+/* Joins the thread of a merge that has ended. Does not wait. */
+void lic_merge_join_ended(lic_graph *graph);
 /* Gives up all history to get memory back, as far as readers let it and for a short time at most. */
 void lic_merge_for_memory(lic_graph *graph);
 

@@ -1,0 +1,182 @@
+/* core/graph/piece.c: pieces of the base. */
+#include "world.h"
+
+#include "graph/piece.h"
+
+static const lic_edge_seed   seed  = { 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f };
+static const lic_piece_place place = { .slot = 3, .first_node = 2 * LIC_PIECE_NODES, .seed = &seed };
+
+typedef struct bench {
+    failing_memory source;
+    lic_memory     memory;
+} bench;
+
+static void bench_open(bench *b)
+{
+    b->source = fail_never();
+    lic_memory_init(&b->memory, &b->source.allocator, SIZE_MAX);
+}
+
+/* A node of the place's range. */
+static uint32_t node(uint32_t number)
+{
+    return place.first_node + number;
+}
+
+static bool piece_has(const lic_piece *piece, uint32_t number, uint64_t key)
+{
+    uint64_t origin = lic_ref_key((lic_ref){ place.slot, node(number) });
+
+    return lic_piece_has(piece, node(number), key, lic_edge_hash(&seed, origin, key));
+}
+
+static lic_piece *build(bench *b, lic_piece *old, lic_piece_change *changes, size_t count)
+{
+    lic_piece *piece;
+
+    lic_piece_sort(changes, count);
+    assert_true(lic_piece_build(&b->memory, &place, old, changes, count, &piece));
+    lic_piece_free(&b->memory, old);
+    return piece;
+}
+
+static void single_edges_need_no_starts(void **state)
+{
+    bench            b;
+    lic_piece_change changes[] = { { node(70), true, 5 }, { node(0), true, 9 }, { node(4095), true, 1 } };
+    lic_piece       *piece;
+    uint32_t         from;
+    uint32_t         to;
+
+    (void)state;
+    bench_open(&b);
+    piece = build(&b, NULL, changes, 3);
+    assert_int_equal(piece->size, sizeof(lic_piece) + 3 * sizeof(uint64_t));
+    assert_int_equal(atomic_load(&b.memory.used), piece->size);
+    assert_true(piece_has(piece, 0, 9));
+    assert_true(piece_has(piece, 70, 5));
+    assert_true(piece_has(piece, 4095, 1));
+    assert_false(piece_has(piece, 70, 9));
+    assert_false(piece_has(piece, 1, 9));
+    assert_true(lic_piece_list(piece, node(70), &from, &to));
+    assert_int_equal(from, 1);
+    assert_int_equal(to, 2);
+    assert_false(lic_piece_list(piece, node(71), &from, &to));
+    lic_piece_free(&b.memory, piece);
+    assert_int_equal(b.source.counts->live_blocks, 0);
+}
+
+static void lists_of_every_length_find_their_keys_and_no_others(void **state)
+{
+    bench            b;
+    lic_piece_change changes[64 * 65 / 2];
+    lic_piece       *piece;
+    size_t           count = 0;
+
+    (void)state;
+    bench_open(&b);
+    for (uint32_t length = 1; length <= 64; length++)
+        for (uint32_t i = 0; i < length; i++)
+            changes[count++] = (lic_piece_change){ node(length * 60), true, (uint64_t)i * 2 + 1 };
+    piece = build(&b, NULL, changes, count);
+    for (uint32_t length = 1; length <= 64; length++) {
+        uint32_t from;
+        uint32_t to;
+
+        assert_true(lic_piece_list(piece, node(length * 60), &from, &to));
+        assert_int_equal(to - from, length);
+        for (uint32_t i = 0; i < length; i++) {
+            assert_int_equal(piece->keys[from + i], i * 2 + 1);
+            assert_true(piece_has(piece, length * 60, (uint64_t)i * 2 + 1));
+            assert_false(piece_has(piece, length * 60, (uint64_t)i * 2));
+        }
+        assert_false(piece_has(piece, length * 60, (uint64_t)length * 2 + 1));
+    }
+    lic_piece_free(&b.memory, piece);
+}
+
+static void changes_are_made_whatever_was_there(void **state)
+{
+    bench            b;
+    lic_piece_change first[]  = { { node(1), true, 10 }, { node(1), true, 20 }, { node(5), true, 1 } };
+    lic_piece_change second[] = { { node(1), true, 10 }, { node(1), false, 20 }, { node(1), true, 15 },
+                                  { node(5), false, 1 }, { node(5), false, 2 },  { node(9), false, 7 },
+                                  { node(4), true, 100 } };
+    lic_piece       *piece;
+
+    (void)state;
+    bench_open(&b);
+    piece = build(&b, NULL, first, 3);
+    for (int twice = 0; twice < 2; twice++) {
+        piece = build(&b, piece, second, 7);
+        assert_int_equal(piece->edges, 3);
+        assert_int_equal(piece->lists, 2);
+        assert_true(piece_has(piece, 1, 10));
+        assert_true(piece_has(piece, 1, 15));
+        assert_false(piece_has(piece, 1, 20));
+        assert_true(piece_has(piece, 4, 100));
+        assert_false(piece_has(piece, 5, 1));
+        assert_false(piece_has(piece, 9, 7));
+    }
+    lic_piece_free(&b.memory, piece);
+}
+
+static void nothing_left_is_no_piece(void **state)
+{
+    bench            b;
+    lic_piece_change first[]  = { { node(1), true, 10 } };
+    lic_piece_change second[] = { { node(1), false, 10 } };
+    lic_piece       *piece;
+
+    (void)state;
+    bench_open(&b);
+    piece = build(&b, NULL, first, 1);
+    assert_non_null(piece);
+    piece = build(&b, piece, second, 1);
+    assert_null(piece);
+    assert_int_equal(b.source.counts->live_blocks, 0);
+}
+
+static void changes_are_sorted_by_node_then_key(void **state)
+{
+    lic_piece_change changes[500];
+    uint64_t         random = 1;
+
+    (void)state;
+    for (size_t count = 0; count <= 500; count += 1 + count / 3) {
+        for (size_t i = 0; i < count; i++)
+            changes[i] = (lic_piece_change){ next_random(&random, 20), true, next_random(&random, 1000) };
+        lic_piece_sort(changes, count);
+        for (size_t i = 1; i < count; i++)
+            assert_true(changes[i - 1].node < changes[i].node ||
+                        (changes[i - 1].node == changes[i].node && changes[i - 1].key <= changes[i].key));
+    }
+}
+
+static void a_failed_allocation_leaves_no_piece(void **state)
+{
+    bench            b;
+    lic_piece_change changes[] = { { node(1), true, 10 } };
+    lic_piece       *piece     = (lic_piece *)changes;
+
+    (void)state;
+    bench_open(&b);
+    b.source.counts->fail_first = 0;
+    assert_false(lic_piece_build(&b.memory, &place, NULL, changes, 1, &piece));
+    assert_null(piece);
+    assert_int_equal(b.source.counts->live_blocks, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_edges_need_no_starts),
+        cmocka_unit_test(lists_of_every_length_find_their_keys_and_no_others),
+        cmocka_unit_test(changes_are_made_whatever_was_there),
+        cmocka_unit_test(nothing_left_is_no_piece),
+        cmocka_unit_test(changes_are_sorted_by_node_then_key),
+        cmocka_unit_test(a_failed_allocation_leaves_no_piece),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
