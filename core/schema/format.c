@@ -54,6 +54,21 @@ static void write_line_comment(writer *w, lic_str comment)
     write_literal(w, "\n");
 }
 
+/* SpiceDB takes one "*" and the blanks around it off each line. */
+static lic_str comment_line_text(lic_str line)
+{
+    return lic_comment_trim(without_prefix(lic_comment_trim(line), LIC_STR("*")));
+}
+
+/* SpiceDB looks at the length as it is written. We look also at what it will be the next time, "* " and the text,
+ * so that blanks inside don't take a comment from one form to the other. */
+static bool needs_lines(lic_str content)
+{
+    if (lic_str_find(content, '\n') < content.size)
+        return true;
+    return content.size > LONGEST_ONE_LINE_COMMENT && comment_line_text(content).size + 2 > LONGEST_ONE_LINE_COMMENT;
+}
+
 static void write_comment_lines(writer *w, lic_str content)
 {
     lic_str line;
@@ -62,7 +77,7 @@ static void write_comment_lines(writer *w, lic_str content)
     while (lic_comment_line(&content, &line)) {
         write_indent(w);
         write_literal(w, " * ");
-        write_str(w, lic_comment_trim(without_prefix(lic_comment_trim(line), LIC_STR("*"))));
+        write_str(w, comment_line_text(line));
         write_literal(w, "\n");
     }
     write_indent(w);
@@ -89,7 +104,7 @@ static void write_block_comment(writer *w, lic_str comment)
     content = lic_comment_trim(content);
     write_indent(w);
     write_str(w, opener);
-    if (content.size > LONGEST_ONE_LINE_COMMENT || lic_str_find(content, '\n') < content.size)
+    if (needs_lines(content))
         write_comment_lines(w, content);
     else
         write_comment_line(w, content);

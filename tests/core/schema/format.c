@@ -126,6 +126,8 @@ static void comments_are_laid_out_anew(void **state)
         { "/*\n one\n*/", "/* one */\n" },
         { "/* " SEVENTY " */", "/* " SEVENTY " */\n" },
         { "/* " SEVENTY "1 */", "/*\n * " SEVENTY "1\n */\n" },
+        { "/** * " SEVENTY " */", "/**\n * " SEVENTY "\n */\n" }, /* 72 with its star */
+        { "/**\n *                                                                      one */", "/** one */\n" },
         { "/** one\n\t*two\n\n   * * three\n*/", "/**\n * one\n * two\n * \n * * three\n */\n" },
         { "/*****\n* one\n****/", "/**\n * **\n * one\n * **\n */\n" },
     };

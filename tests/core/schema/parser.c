@@ -546,7 +546,7 @@ static void a_swallowed_and_is_noted(void **state)
     (void)state;
     parsed_make(&p, "use expiration\n" DOC "\trelation rrr: user with cav and | group\n}", NULL);
     assert_true(p.ast->swallowed_and);
-    assert_place(&p, p.ast->swallowed_and_place, 3, 29);
+    assert_place(&p, p.ast->swallowed_and_place, 3, 30);
     assert_int_equal(definition_at(&p, 0)->members[0].type_count, 2);
     assert_str(definition_at(&p, 0)->members[0].types[0].caveat, "cav");
     assert_false(definition_at(&p, 0)->members[0].types[0].expiration);
