@@ -78,8 +78,9 @@ static int relationship_tostring(lua_State *L)
 
 static bool same(licet_str a, licet_str b)
 {
-    return (a.data == NULL) == (b.data == NULL) && a.size == b.size &&
-           (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+    if (a.data == NULL || b.data == NULL)
+        return a.data == b.data;
+    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
 static int relationship_eq(lua_State *L)
