@@ -29,7 +29,7 @@ static void items_stay_where_they_are_while_it_grows(void **state)
 {
     failing_memory source = fail_never();
     lic_memory     memory;
-    lic_chunks     array = { 0 };
+    lic_chunks     array = { .chunks = { NULL } };
     uint32_t      *first;
 
     (void)state;
@@ -54,7 +54,7 @@ static void a_far_item_needs_no_room_before_it(void **state)
 {
     failing_memory source = fail_never();
     lic_memory     memory;
-    lic_chunks     array = { 0 };
+    lic_chunks     array = { .chunks = { NULL } };
 
     (void)state;
     lic_memory_init(&memory, &source.allocator, SIZE_MAX);

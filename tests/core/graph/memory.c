@@ -7,7 +7,7 @@ enum { USER, MEMBER, OWNER }; /* slots */
 
 #define STEPS 60u
 
-/* What step number `step` writes: five edges of its own in several ranges, and the removal of one of the step before. */
+/* What step number `step` writes: five edges of its own, and the removal of one of the step before. */
 static size_t step_changes(uint32_t step, lic_change *changes)
 {
     size_t count = 0;
