@@ -118,10 +118,6 @@ licet_status lic_caveat_name_check(const char *field, lic_str text, licet_error 
     return status;
 }
 
-/* The longest object that can be right; a relation in front of which stands "#". */
-#define MAX_OBJECT_BYTES (LIC_MAX_TYPE_NAME_BYTES + 1 + LIC_MAX_ID_BYTES)
-#define MAX_SUBJECT_BYTES (MAX_OBJECT_BYTES + 1 + LIC_MAX_RELATION_NAME_BYTES)
-
 /* "resource" and "id": "resource id". */
 static const char *part_name(char *name, size_t size, const char *field, const char *part)
 {
@@ -135,7 +131,7 @@ licet_status lic_object_check(const char *field, lic_str text, bool wildcard_ok,
     lic_object   object;
     licet_status status;
 
-    LIC_TRY(text_check(field, text, MAX_OBJECT_BYTES, error));
+    LIC_TRY(text_check(field, text, LIC_MAX_OBJECT_BYTES, error));
     if (!lic_object_split(text, &object))
         return refuse(error, field, text, "\"type:id\"");
     LIC_TRY(lic_type_check(part_name(name, sizeof name, field, "type"), object.type, error));
@@ -150,7 +146,7 @@ licet_status lic_subject_check(const char *field, lic_str text, licet_error **er
     lic_object   object;
     licet_status status;
 
-    LIC_TRY(text_check(field, text, MAX_SUBJECT_BYTES, error));
+    LIC_TRY(text_check(field, text, LIC_MAX_SUBJECT_BYTES, error));
     if (!lic_subject_split(text, &object))
         return refuse(error, field, text, "\"type:id\" or \"type:id#relation\"");
     LIC_TRY(lic_type_check(part_name(name, sizeof name, field, "type"), object.type, error));

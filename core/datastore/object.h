@@ -9,17 +9,24 @@
 #include "base/error.h"
 #include "schema/limits.h"
 
+/* The longest objects and subjects that can be right. Nothing longer is looked at. */
+#define LIC_MAX_OBJECT_BYTES (LIC_MAX_TYPE_NAME_BYTES + 1 + LIC_MAX_ID_BYTES)
+#define LIC_MAX_SUBJECT_BYTES (LIC_MAX_OBJECT_BYTES + 1 + LIC_MAX_RELATION_NAME_BYTES)
+
 typedef struct lic_object {
     lic_str type;
     lic_str id;
     lic_str relation; /* of a subject; not given: none */
 } lic_object;
 
-/* Cuts "type:id" at its first colon. false: there is none. Judges nothing else. */
+/* Cuts "type:id" at its first colon. false: there is none, or the text is too long. Judges nothing else. */
 static inline bool lic_object_split(lic_str text, lic_object *object)
 {
-    const char *colon = text.size == 0 ? NULL : memchr(text.data, ':', text.size);
+    const char *colon;
 
+    if (text.size == 0 || text.size > LIC_MAX_SUBJECT_BYTES)
+        return false;
+    colon = memchr(text.data, ':', text.size);
     if (colon == NULL)
         return false;
     object->type     = (lic_str){ text.data, (size_t)(colon - text.data) };

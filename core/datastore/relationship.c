@@ -267,6 +267,8 @@ licet_status licet_relationship_parse(licet_str text, licet_relationship *relati
     *relationship = empty;
     if (!lic_str_given(text))
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE, "the text is not given");
+    if (text.size > PTRDIFF_MAX) /* a negative number somewhere: nothing may be read */
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE, "the text's length is no length");
     broken = lic_utf8_check(text);
     if (broken < text.size)
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_ENCODING,

@@ -57,7 +57,7 @@ bool lic_question_find(const lic_program *program, const lic_snapshot *snapshot,
     uint32_t   definition;
 
     if (!lic_object_split(request->resource, &resource) || !lic_subject_split(request->subject, &subject) ||
-        !lic_str_given(request->permission))
+        !lic_str_given(request->permission) || request->permission.size > LIC_MAX_RELATION_NAME_BYTES)
         return false;
     definition = lic_program_definition(program, resource.type);
     if (definition == LIC_NO_DEFINITION || !find_subject(program, &subject, question))
