@@ -158,7 +158,8 @@ static bool add_goal(system *s, lic_goal goal, uint32_t distance, bool contrary)
     goal.relation = lic_goal_named(s->eval, goal.relation);
     relation      = &s->eval->program->relations[goal.relation];
     if (lic_goal_is_leaf(relation))
-        return add_value(s, lic_goal_direct(s->eval, relation, goal.node));
+        return add_value(
+            s, lic_goal_direct(s->eval, lic_goal_ways_in(s->eval, relation), (lic_ref){ relation->slot, goal.node }));
     return add_node(s, goal, distance + 1, &number) && add_step(s, STEP_GOAL, contrary, number, LIC_MEMBERSHIP_NO);
 }
 
@@ -166,7 +167,9 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
 {
     const lic_program  *program  = s->eval->program;
     const lic_relation *relation = &program->relations[goal.relation];
-    lic_membership      direct   = lic_goal_direct(s->eval, relation, goal.node);
+    const lic_ways_in   ways     = lic_goal_ways_in(s->eval, relation);
+    const lic_ref       resource = { relation->slot, goal.node };
+    lic_membership      direct   = lic_goal_direct(s->eval, ways, resource);
     uint32_t            operands = 1;
     lic_walk            walk;
     lic_ref             row;
@@ -175,13 +178,13 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
         return false;
     if (direct.value == LIC_YES)
         return true;
-    for (uint32_t i = 0; i < relation->allowed_count; i++) {
-        const lic_allowed *allowed = &program->allowed[relation->first_allowed + i];
+    for (uint32_t i = ways.first; i < ways.end; i++) {
+        const lic_allowed *allowed = &program->allowed[i];
         const lic_rel      userset = lic_allowed_userset(program, allowed);
 
         if (userset == LIC_NO_REL)
             continue;
-        lic_walk_subjects_in(s->eval->snapshot, (lic_ref){ relation->slot, goal.node }, allowed->slot, &walk);
+        lic_walk_subjects_in(s->eval->snapshot, resource, allowed->slot, &walk);
         for (; lic_walk_next(&walk, &row); operands++)
             if (!add_goal(s, (lic_goal){ userset, row.node }, distance, false))
                 return false;

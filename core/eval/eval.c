@@ -16,192 +16,306 @@
 /* Goals that became frames before a memo is made: most checks end sooner, and then it would cost more than it saves. */
 #define GOALS_BEFORE_MEMO 24u
 
+/* For what a check runs through for every goal: calls between these cost more than what they do. */
+#define INLINE static inline __attribute__((always_inline))
+
 typedef enum frame_kind { FRAME_OPERANDS, FRAME_USERSETS, FRAME_ARROW } frame_kind;
 typedef enum frame_join { JOIN_OR, JOIN_AND, JOIN_MINUS } frame_join;
 
 struct lic_eval_frame {
-    lic_finding found;    /* from the operands so far; need counts from this frame's goal */
-    lic_rel     relation; /* the goal that ends with this frame; LIC_NO_REL: it is a part of the one below */
-    uint32_t    node;
-    uint32_t    depth; /* left for the goal */
-    uint8_t     kind;
-    uint8_t     join;
-    bool        empty; /* no operand was looked at yet */
-    uint32_t    next;  /* FRAME_OPERANDS: the next operand. FRAME_USERSETS: the next allowed type */
-    uint32_t    end;
+    const lic_condition *condition; /* the finding from the operands so far: condition of LIC_IF, */
+    uint32_t             value;     /* a lic_value, */
+    uint32_t             need;      /* and its depth, counted from this frame's goal */
+    lic_rel              relation;  /* the goal that ends with this frame; LIC_NO_REL: it is a part of the one below */
+    uint32_t             node;
+    uint32_t             depth; /* left for the goal */
+    uint8_t              kind;
+    uint8_t              join;
+    bool                 empty;       /* no operand was looked at yet */
+    uint8_t              ready_count; /* rows that were read ahead */
+    uint32_t             next;        /* FRAME_OPERANDS: the next operand. FRAME_USERSETS: the next allowed type */
+    uint32_t             end;
     union {
         const uint32_t *operands; /* indices into ops */
         const lic_op   *arrow;
     };
-    lic_walk walk;
-    lic_slot row_slot; /* FRAME_ARROW: of the row before, and what rows of that slot mean */
-    lic_rel  target;   /* FRAME_USERSETS: what is asked of the rows' subjects */
+    lic_walk walk;     /* over the rows of a relation */
+    lic_goal ready[2]; /* what is asked about the rows read ahead */
+    lic_rel  target;   /* what is asked of the subjects in the walk's rows; LIC_NO_REL: nothing */
+    lic_slot row_slot; /* FRAME_ARROW: the slot that target and counts are about */
     bool     counts;
 };
 
 typedef lic_eval_frame frame;
+
+/* Frames there is room for at first: most checks need no more. */
+#define FIRST_FRAMES ((size_t)16)
+
+/* Frames in use before cycles are looked for. */
+#define FRAMES_BEFORE_CYCLE ((size_t)8)
 
 /* One walk. */
 typedef struct walk {
     lic_eval   *eval;
     size_t      count; /* frames in use */
     lic_failure stopped;
-    bool        cycle; /* stopped, because a goal was met below itself */
 } walk;
 
-/* What one step of a frame brought. */
-typedef enum progress { OPERAND_FOUND, OPERAND_BEGUN, OPERANDS_ENDED, WALK_STOPPED } progress;
+/* One step of a frame brings a finding, or instead of a value one of these. */
+enum {
+    OPERAND_BEGUN = LIC_NOT_FOUND, /* its own frame will tell */
+    OPERANDS_ENDED,
+    WALK_STOPPED
+};
 
-static progress stop(walk *w, lic_failure failure)
+INLINE lic_finding no_finding(unsigned what)
+{
+    return lic_finding_of(what, NULL, 0);
+}
+
+static lic_finding stop(walk *w, lic_failure failure)
 {
     w->stopped = failure;
-    return WALK_STOPPED;
+    return no_finding(WALK_STOPPED);
 }
 
 /* ------------------------------------------------------------------ goals */
 
-static bool is_in_progress(const walk *w, lic_goal goal)
+/* Is the goal being looked at below itself? Not asked while the stack is low: then a cycle is just gone round. */
+INLINE bool is_in_progress(const walk *w, lic_goal goal)
 {
     const frame *frames = w->eval->frames;
 
+    if (w->count < FRAMES_BEFORE_CYCLE)
+        return false;
     for (size_t i = w->count; i-- > 0;)
         if (frames[i].node == goal.node && frames[i].relation == goal.relation)
             return true;
     return false;
 }
 
-/* A frame that is new on the stack; NULL: out of memory. Older pointers to frames are void afterwards. */
-static frame *push(walk *w, frame_kind kind, frame_join join, lic_rel relation, uint32_t node, uint32_t depth)
+static bool make_room(walk *w)
+{
+    lic_eval    *eval   = w->eval;
+    const size_t need   = w->count == 0 ? FIRST_FRAMES : w->count + 1;
+    void        *frames = eval->frames;
+
+    if (!lic_arena_grow(eval->arena, &frames, &eval->frame_capacity, need, sizeof(frame))) {
+        stop(w, LIC_FAILURE_MEMORY);
+        return false;
+    }
+    eval->frames = frames;
+    return true;
+}
+
+/* A frame to be, on top of the stack but not on it yet: it goes on with w->count++, or is forgotten. NULL: out of
+ * memory. Older pointers to frames are void afterwards. */
+INLINE frame *prepare(walk *w, frame_kind kind, frame_join join, lic_goal goal, uint32_t depth)
 {
     lic_eval *eval = w->eval;
     frame    *f;
 
-    if (w->count == eval->frame_capacity) {
-        void *frames = eval->frames;
-
-        if (!lic_arena_grow(eval->arena, &frames, &eval->frame_capacity, w->count + 1, sizeof *f)) {
-            stop(w, LIC_FAILURE_MEMORY);
-            return NULL;
-        }
-        eval->frames = frames;
-    }
-    f           = &eval->frames[w->count++];
-    f->found    = (lic_finding){ LIC_MEMBERSHIP_NO, 1 };
-    f->relation = relation;
-    f->node     = node;
-    f->depth    = depth;
-    f->kind     = (uint8_t)kind;
-    f->join     = (uint8_t)join;
-    f->empty    = true;
+    if (w->count == eval->frame_capacity && !make_room(w))
+        return NULL;
+    f              = &eval->frames[w->count];
+    f->condition   = NULL;
+    f->value       = LIC_NO;
+    f->need        = 1;
+    f->relation    = goal.relation;
+    f->node        = goal.node;
+    f->depth       = depth;
+    f->kind        = (uint8_t)kind;
+    f->join        = (uint8_t)join;
+    f->empty       = true;
+    f->ready_count = 0;
     return f;
 }
 
-static void push_operator(walk *w, uint32_t op_index, lic_rel relation, uint32_t node, uint32_t depth)
+/* goal.relation is LIC_NO_REL for an operator inside a permission. */
+INLINE lic_finding begin_operator(walk *w, uint32_t op_index, lic_goal goal, uint32_t depth)
 {
     const lic_program *program = w->eval->program;
     const lic_op      *op      = &program->ops[op_index];
     const frame_join   join    = op->kind == LIC_OP_INTERSECTION ? JOIN_AND
                                  : op->kind == LIC_OP_EXCLUSION  ? JOIN_MINUS
                                                                  : JOIN_OR;
-    frame             *f       = push(w, FRAME_OPERANDS, join, relation, node, depth);
+    frame             *f       = prepare(w, FRAME_OPERANDS, join, goal, depth);
 
     if (f == NULL)
-        return;
+        return no_finding(WALK_STOPPED);
     f->next = 0;
     if (op->kind == LIC_OP_UNION || join != JOIN_OR) {
         f->operands = program->children + op->first;
         f->end      = op->count;
     } else { /* a permission that is a single operand */
-        f->operands = &program->relations[relation].op;
+        f->operands = &program->relations[goal.relation].op;
         f->end      = 1;
     }
+    w->count++;
+    return no_finding(OPERAND_BEGUN);
 }
 
-static void push_arrow(walk *w, const lic_op *op, uint32_t node, uint32_t depth)
+/* ------------------------------------------------------------------- rows */
+
+/* Goes on to the next allowed type of a relation that brings in members of usersets; false: there is none. */
+static bool next_slot(const walk *w, frame *f)
 {
-    frame *f = push(w, FRAME_ARROW, op->kind == LIC_OP_ARROW_ALL ? JOIN_AND : JOIN_OR, LIC_NO_REL, node, depth);
+    const lic_program *program = w->eval->program;
 
-    if (f == NULL)
-        return;
-    f->arrow    = op;
-    f->row_slot = LIC_NO_SLOT;
-    lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->eval->program->relations[op->relation].slot, node }, &f->walk);
+    while (f->next < f->end) {
+        const lic_allowed *allowed = &program->allowed[f->next++];
+
+        f->target = lic_allowed_userset(program, allowed);
+        if (f->target == LIC_NO_REL)
+            continue;
+        /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
+         * when they can't reach the type: they may fail for depth, and SpiceDB does.) */
+        if (f->depth > 1 && lic_goal_is_leaf(&program->relations[f->target]) &&
+            !lic_program_reaches(program, f->target, w->eval->subject_definition))
+            continue;
+        lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ program->relations[f->relation].slot, f->node },
+                             allowed->slot, &f->walk);
+        return true;
+    }
+    f->target = LIC_NO_REL;
+    return false;
 }
 
-static void push_usersets(walk *w, const lic_relation *relation, lic_goal goal, uint32_t depth, lic_membership direct)
+/* The next row of a relation's usersets, as the goal it leads to. */
+INLINE bool read_userset(const walk *w, frame *f, lic_goal *goal)
 {
-    frame *f = push(w, FRAME_USERSETS, JOIN_OR, goal.relation, goal.node, depth);
+    lic_ref row;
 
-    if (f == NULL)
-        return;
-    f->found.value = direct;
-    f->target      = LIC_NO_REL;
-    f->next        = relation->first_allowed;
-    f->end         = relation->first_allowed + relation->allowed_count;
+    while (f->target == LIC_NO_REL || !lic_walk_next(&f->walk, &row))
+        if (!next_slot(w, f))
+            return false;
+    *goal = (lic_goal){ f->target, row.node };
+    return true;
 }
 
-/* Makes sure that there is a memo once the walk is large. */
-static bool has_memo(walk *w)
+/* The next row of an arrow's tupleset; its goal is without relation where the row's subject has no such name. */
+INLINE bool read_target(const walk *w, frame *f, lic_goal *goal)
+{
+    lic_ref row;
+
+    do {
+        if (!lic_walk_next(&f->walk, &row))
+            return false;
+        if (row.slot != f->row_slot) {
+            f->row_slot = row.slot;
+            f->target   = lic_goal_target(w->eval->program, f->arrow, row.slot, &f->counts);
+        }
+    } while (!f->counts);
+    *goal = (lic_goal){ f->target, row.node };
+    return true;
+}
+
+static lic_finding make_memo(walk *w)
+{
+    w->eval->memo = lic_eval_memo_new(w->eval->arena);
+    return w->eval->memo == NULL ? stop(w, LIC_FAILURE_MEMORY) : no_finding(LIC_NOT_FOUND);
+}
+
+/* What is remembered of a goal. Makes a memo once the walk is large. */
+INLINE lic_finding remembered(walk *w, lic_goal goal, uint32_t depth)
 {
     lic_eval *eval = w->eval;
 
-    if (eval->memo == NULL && ++eval->goals > GOALS_BEFORE_MEMO) {
-        eval->memo = lic_eval_memo_new(eval->arena);
-        if (eval->memo == NULL)
-            stop(w, LIC_FAILURE_MEMORY);
-    }
-    return eval->memo != NULL;
+    if (eval->memo != NULL)
+        return lic_eval_memo_find(eval->memo, goal, depth);
+    return ++eval->goals > GOALS_BEFORE_MEMO ? make_memo(w) : no_finding(LIC_NOT_FOUND);
+}
+
+/* The usersets of a relation whose own rows gave `direct`. */
+INLINE lic_finding begin_usersets(walk *w, lic_goal goal, uint32_t depth, lic_ways_in ways, lic_membership direct)
+{
+    const lic_finding known = remembered(w, goal, depth);
+    frame            *f;
+
+    if (lic_finding_value(known) != LIC_NOT_FOUND)
+        return known;
+    f = prepare(w, FRAME_USERSETS, JOIN_OR, goal, depth);
+    if (f == NULL)
+        return no_finding(WALK_STOPPED);
+    f->value     = direct.value;
+    f->condition = direct.condition;
+    f->target    = LIC_NO_REL;
+    f->next      = ways.first;
+    f->end       = ways.end;
+    if (!read_userset(w, f, &f->ready[0])) /* mostly there is none, and no need for a frame */
+        return lic_finding_of(direct.value, direct.condition, 1);
+    f->ready_count = 1;
+    if (is_in_progress(w, goal))
+        return stop(w, LIC_FAILURE_DEPTH); /* a cycle */
+    w->count++;
+    return no_finding(OPERAND_BEGUN);
+}
+
+INLINE lic_finding begin_permission(walk *w, lic_goal goal, uint32_t depth)
+{
+    const lic_finding known = remembered(w, goal, depth);
+
+    if (lic_finding_value(known) != LIC_NOT_FOUND)
+        return known;
+    if (is_in_progress(w, goal))
+        return stop(w, LIC_FAILURE_DEPTH); /* a cycle */
+    return begin_operator(w, w->eval->program->relations[goal.relation].op, goal, depth);
 }
 
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
-static progress begin_goal(walk *w, lic_goal goal, uint32_t depth, lic_finding *finding)
+static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
 {
     const lic_relation *relation;
-    lic_membership      direct = LIC_MEMBERSHIP_NO;
+    lic_ways_in         ways;
+    lic_membership      direct;
 
-    if (lic_goal_is_subject(w->eval, goal)) {
-        *finding = (lic_finding){ LIC_MEMBERSHIP_YES, 0 };
-        return OPERAND_FOUND;
-    }
-    if (depth == 0) {
-        *finding = (lic_finding){ LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH), 0 };
-        return OPERAND_FOUND;
-    }
+    if (lic_goal_is_subject(w->eval, goal))
+        return lic_finding_of(LIC_YES, NULL, 0);
+    if (depth == 0)
+        return lic_finding_of(LIC_FAILED, NULL, 0);
     goal.relation = lic_goal_named(w->eval, goal.relation);
     relation      = &w->eval->program->relations[goal.relation];
-    if (!relation->is_permission) {
-        direct = lic_goal_direct(w->eval, relation, goal.node);
-        if (direct.value == LIC_YES || !relation->has_usersets) {
-            *finding = (lic_finding){ direct, 1 };
-            return OPERAND_FOUND;
-        }
-    }
-    if (has_memo(w) && lic_eval_memo_find(w->eval->memo, goal, depth, finding))
-        return OPERAND_FOUND;
-    w->cycle = is_in_progress(w, goal);
-    if (w->cycle)
-        return stop(w, LIC_FAILURE_DEPTH);
     if (relation->is_permission)
-        push_operator(w, relation->op, goal.relation, goal.node, depth);
-    else
-        push_usersets(w, relation, goal, depth, direct);
-    return w->stopped != LIC_FAILURE_NONE ? WALK_STOPPED : OPERAND_BEGUN;
+        return begin_permission(w, goal, depth);
+    ways   = lic_goal_ways_in(w->eval, relation);
+    direct = lic_goal_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
+    if (direct.value != LIC_YES && ways.first != ways.end)
+        return begin_usersets(w, goal, depth, ways, direct);
+    return lic_finding_of(direct.value, direct.condition, 1);
 }
 
-/* ----------------------------------------------------------------- frames */
-
-/* A step to another goal costs one of the depth. */
-static progress step_to(walk *w, lic_goal goal, uint32_t depth, lic_finding *finding)
+/* A step to another goal costs one of the depth. A goal without relation holds nobody. */
+INLINE lic_finding step_to(walk *w, lic_goal goal, uint32_t depth)
 {
     const lic_failure failure = lic_goal_steps(w->eval, 1);
-    progress          result;
 
     if (failure != LIC_FAILURE_NONE)
         return stop(w, failure);
-    result = begin_goal(w, goal, depth - 1, finding);
-    finding->need += result == OPERAND_FOUND;
-    return result;
+    if (goal.relation == LIC_NO_REL)
+        return lic_finding_of(LIC_NO, NULL, 1);
+    return lic_finding_beyond(begin_goal(w, goal, depth - 1));
 }
+
+INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_t depth)
+{
+    const frame_join join = op->kind == LIC_OP_ARROW_ALL ? JOIN_AND : JOIN_OR;
+    frame           *f    = prepare(w, FRAME_ARROW, join, (lic_goal){ LIC_NO_REL, node }, depth);
+
+    if (f == NULL)
+        return no_finding(WALK_STOPPED);
+    f->arrow    = op;
+    f->row_slot = LIC_NO_SLOT;
+    lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->eval->program->relations[op->relation].slot, node }, &f->walk);
+    if (!read_target(w, f, &f->ready[1]))
+        return lic_finding_of(LIC_NO, NULL, 1);
+    if (!read_target(w, f, &f->ready[0])) /* of a single row, any and all are what it gives */
+        return step_to(w, f->ready[1], depth);
+    f->ready_count = 2;
+    w->count++;
+    return no_finding(OPERAND_BEGUN);
+}
+
+/* ----------------------------------------------------------------- frames */
 
 /* `self` in the permission that f is, or is a part of. */
 static lic_membership self(const walk *w, const frame *f)
@@ -213,171 +327,120 @@ static lic_membership self(const walk *w, const frame *f)
     return lic_goal_self(w->eval, (lic_goal){ whole->relation, f->node });
 }
 
-static progress next_operand(walk *w, frame *f, lic_finding *finding)
+INLINE lic_finding next_operand(walk *w, frame *f)
 {
     const lic_op *op;
 
     if (f->next == f->end)
-        return OPERANDS_ENDED;
+        return no_finding(OPERANDS_ENDED);
     op = &w->eval->program->ops[f->operands[f->next++]];
     switch (op->kind) {
     case LIC_OP_NAME:
-        return step_to(w, (lic_goal){ op->relation, f->node }, f->depth, finding);
+        return step_to(w, (lic_goal){ op->relation, f->node }, f->depth);
     case LIC_OP_ARROW_ANY:
     case LIC_OP_ARROW_ALL:
-        push_arrow(w, op, f->node, f->depth);
-        break;
+        return begin_arrow(w, op, f->node, f->depth);
     case LIC_OP_UNION:
     case LIC_OP_INTERSECTION:
     case LIC_OP_EXCLUSION:
-        push_operator(w, f->operands[f->next - 1], LIC_NO_REL, f->node, f->depth);
-        break;
-    case LIC_OP_NIL:
-        *finding = (lic_finding){ LIC_MEMBERSHIP_NO, 1 };
-        return OPERAND_FOUND;
+        return begin_operator(w, f->operands[f->next - 1], (lic_goal){ LIC_NO_REL, f->node }, f->depth);
     case LIC_OP_SELF:
-        *finding = (lic_finding){ self(w, f), 1 };
-        return OPERAND_FOUND;
-    }
-    return w->stopped != LIC_FAILURE_NONE ? WALK_STOPPED : OPERAND_BEGUN;
-}
-
-/* The members of the usersets in a relation, slot by slot. */
-static progress next_userset(walk *w, frame *f, lic_finding *finding)
-{
-    const lic_program *program = w->eval->program;
-    lic_ref            row;
-
-    for (;;) {
-        if (f->target != LIC_NO_REL && lic_walk_next(&f->walk, &row))
-            return step_to(w, (lic_goal){ f->target, row.node }, f->depth, finding);
-        if (f->next == f->end)
-            return OPERANDS_ENDED;
-        f->target = lic_allowed_userset(program, &program->allowed[f->next]);
-        /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
-         * when they can't reach the type: they may fail for depth, and SpiceDB does.) */
-        if (f->target != LIC_NO_REL && f->depth > 1 && lic_goal_is_leaf(&program->relations[f->target]) &&
-            !lic_program_reaches(program, f->target, w->eval->subject_definition))
-            f->target = LIC_NO_REL;
-        if (f->target != LIC_NO_REL)
-            lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ program->relations[f->relation].slot, f->node },
-                                 program->allowed[f->next].slot, &f->walk);
-        f->next++;
-    }
-}
-
-/* What the right side of an arrow gives on the subjects' objects. */
-static progress next_target(walk *w, frame *f, lic_finding *finding)
-{
-    lic_ref row;
-
-    do {
-        if (!lic_walk_next(&f->walk, &row))
-            return OPERANDS_ENDED;
-        if (row.slot != f->row_slot) {
-            f->row_slot = row.slot;
-            f->target   = lic_goal_target(w->eval->program, f->arrow, row.slot, &f->counts);
-        }
-    } while (!f->counts);
-    if (f->target != LIC_NO_REL)
-        return step_to(w, (lic_goal){ f->target, row.node }, f->depth, finding);
-    *finding   = (lic_finding){ LIC_MEMBERSHIP_NO, 1 };
-    w->stopped = lic_goal_steps(w->eval, 1);
-    return w->stopped != LIC_FAILURE_NONE ? WALK_STOPPED : OPERAND_FOUND;
-}
-
-static progress next(walk *w, frame *f, lic_finding *finding)
-{
-    switch ((frame_kind)f->kind) {
-    case FRAME_OPERANDS:
-        return next_operand(w, f, finding);
-    case FRAME_USERSETS:
-        return next_userset(w, f, finding);
-    case FRAME_ARROW:
-        return next_target(w, f, finding);
-    }
-    return OPERANDS_ENDED;
-}
-
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The depth that a joined value needs: that of the one operand which decided, else that of all. */
-static uint32_t joined_need(const frame *f, lic_finding operand, lic_value deciding)
-{
-    if (operand.value.value == deciding)
-        return operand.need;
-    return larger(f->found.need, operand.need);
-}
-
-/* Joins an operand's finding; true: it decided, the rest can't change the result. */
-static bool join(walk *w, frame *f, lic_finding operand)
-{
-    lic_arena   *arena   = w->eval->arena;
-    lic_finding *found   = &f->found;
-    bool         decided = false;
-
-    switch ((frame_join)f->join) {
-    case JOIN_OR:
-        found->need  = joined_need(f, operand, LIC_YES);
-        found->value = lic_membership_or(arena, found->value, operand.value);
-        decided      = found->value.value == LIC_YES;
-        break;
-    case JOIN_AND:
-        found->need  = joined_need(f, operand, LIC_NO);
-        found->value = f->empty ? operand.value : lic_membership_and(arena, found->value, operand.value);
-        f->empty     = false;
-        decided      = found->value.value == LIC_NO;
-        break;
-    case JOIN_MINUS:
-        found->need  = larger(found->need, operand.need);
-        found->value = f->empty ? operand.value : lic_membership_minus(arena, found->value, operand.value);
-        f->empty     = false;
-        decided      = found->value.value == LIC_NO || found->value.value == LIC_FAILED;
+        return lic_finding_of(self(w, f).value, NULL, 1);
+    case LIC_OP_NIL:
         break;
     }
-    if (found->value.failure == LIC_FAILURE_MEMORY)
+    return lic_finding_of(LIC_NO, NULL, 1);
+}
+
+INLINE lic_finding next_row(walk *w, frame *f)
+{
+    lic_goal goal;
+
+    if (f->ready_count > 0)
+        goal = f->ready[--f->ready_count];
+    else if (!(f->kind == FRAME_USERSETS ? read_userset(w, f, &goal) : read_target(w, f, &goal)))
+        return no_finding(OPERANDS_ENDED);
+    return step_to(w, goal, f->depth);
+}
+
+static lic_membership membership_of(unsigned value, const lic_condition *condition)
+{
+    return (lic_membership){ (lic_value)value, value == LIC_FAILED ? LIC_FAILURE_DEPTH : LIC_FAILURE_NONE, condition };
+}
+
+/* By the tables of three_valued.h. */
+static void join_values(walk *w, frame *f, lic_finding operand)
+{
+    lic_arena     *arena = w->eval->arena;
+    lic_membership a     = membership_of(f->value, f->condition);
+    lic_membership b     = membership_of(lic_finding_value(operand), operand.condition);
+    lic_membership value = f->join == JOIN_OR    ? lic_membership_or(arena, a, b)
+                           : f->join == JOIN_AND ? lic_membership_and(arena, a, b)
+                                                 : lic_membership_minus(arena, a, b);
+
+    f->value     = value.value;
+    f->condition = value.condition;
+    if (value.failure == LIC_FAILURE_MEMORY)
         stop(w, LIC_FAILURE_MEMORY);
-    return decided;
+}
+
+/* Joins an operand's finding; true: it decided, the rest can't change the result. A value that one operand decides
+ * needs that operand's depth, any other the depth of all. */
+INLINE bool join(walk *w, frame *f, lic_finding operand)
+{
+    const unsigned value = lic_finding_value(operand);
+    const uint32_t need  = lic_finding_need(operand);
+
+    if (f->join == JOIN_OR ? value == LIC_YES : f->empty || (value == LIC_NO && f->join == JOIN_AND)) {
+        f->empty     = false;
+        f->value     = value;
+        f->condition = operand.condition;
+        f->need      = need;
+        return f->join == JOIN_OR || value == LIC_NO || (value == LIC_FAILED && f->join == JOIN_MINUS);
+    }
+    if (need > f->need)
+        f->need = need;
+    if (value != (f->join == JOIN_AND ? LIC_YES : LIC_NO))
+        join_values(w, f, operand);
+    return false;
 }
 
 /* Ends the topmost frame and hands its finding to the one below, which may end by that, too. */
-static void end_frames(walk *w, lic_finding *finding)
+static lic_finding end_frames(walk *w)
 {
-    frame *f;
+    lic_finding finding;
+    frame      *f;
 
     do {
-        f        = &w->eval->frames[--w->count];
-        *finding = f->found;
+        f       = &w->eval->frames[--w->count];
+        finding = lic_finding_of(f->value, f->condition, f->need);
         if (f->relation != LIC_NO_REL) {
             const lic_goal goal = { f->relation, f->node };
 
-            if (w->eval->memo != NULL && !lic_eval_memo_add(w->eval->memo, goal, f->depth, *finding)) {
-                stop(w, LIC_FAILURE_MEMORY);
-                return;
-            }
-            finding->need++;
+            if (w->eval->memo != NULL && !lic_eval_memo_add(w->eval->memo, goal, f->depth, finding))
+                return stop(w, LIC_FAILURE_MEMORY);
+            finding = lic_finding_beyond(finding);
         }
-    } while (w->count > 0 && join(w, f - 1, *finding));
+    } while (w->count > 0 && join(w, f - 1, finding));
+    return finding;
 }
 
 static lic_membership run(walk *w, lic_goal root)
 {
-    lic_finding finding;
-    progress    step = begin_goal(w, root, w->eval->limits.max_depth, &finding);
+    lic_finding finding = begin_goal(w, root, w->eval->limits.max_depth);
 
-    while (step != WALK_STOPPED && w->count > 0) {
-        frame *f = &w->eval->frames[w->count - 1];
+    while (w->count > 0 && w->stopped == LIC_FAILURE_NONE) {
+        frame   *f = &w->eval->frames[w->count - 1];
+        unsigned value;
 
-        step = next(w, f, &finding);
-        if (step == OPERANDS_ENDED || (step == OPERAND_FOUND && join(w, f, finding)))
-            end_frames(w, &finding);
-        if (w->stopped != LIC_FAILURE_NONE)
-            break;
+        finding = f->kind == FRAME_OPERANDS ? next_operand(w, f) : next_row(w, f);
+        value   = lic_finding_value(finding);
+        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(w, f, finding)))
+            finding = end_frames(w);
     }
-    return w->stopped != LIC_FAILURE_NONE ? LIC_MEMBERSHIP_FAILED(w->stopped) : finding.value;
+    if (w->stopped != LIC_FAILURE_NONE)
+        return LIC_MEMBERSHIP_FAILED(w->stopped);
+    return membership_of(lic_finding_value(finding), finding.condition);
 }
 
 /* -------------------------------------------------------------- interface */
@@ -394,6 +457,18 @@ lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slo
             return lic_program_target(program, arrow, allowed[i].definition);
         }
     return LIC_NO_REL;
+}
+
+lic_failure lic_goal_look(lic_eval *eval)
+{
+    const uint64_t left = eval->limits.max_steps - eval->steps;
+
+    if (eval->steps > eval->limits.max_steps)
+        return LIC_FAILURE_STEPS;
+    eval->next_look = eval->steps + (left < LIC_STEPS_PER_CLOCK ? left : LIC_STEPS_PER_CLOCK);
+    if (eval->deadline_ms == 0)
+        eval->deadline_ms = lic_monotonic_ms() + eval->limits.timeout_ms;
+    return lic_monotonic_ms() > eval->deadline_ms ? LIC_FAILURE_DEADLINE : LIC_FAILURE_NONE;
 }
 
 void lic_eval_init(lic_eval *eval, const lic_program *program, const lic_snapshot *snapshot, lic_arena *arena,
@@ -440,10 +515,9 @@ licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic
     walk           w    = { .eval = eval };
     lic_membership found;
 
-    *answer           = LIC_MEMBERSHIP_NO;
-    eval->steps       = 0;
-    eval->deadline_ms = 0;
-    found             = run(&w, root);
+    *answer = LIC_MEMBERSHIP_NO;
+    lic_goal_reset_steps(eval);
+    found = run(&w, root);
     if (found.value == LIC_FAILED && found.failure == LIC_FAILURE_DEPTH)
         found = lic_eval_fixpoint(eval, root);
     if (found.value == LIC_FAILED)

@@ -46,6 +46,7 @@ typedef struct lic_eval {
     lic_eval_frame     *frames;   /* room for the stack of goals in progress */
     size_t              frame_capacity;
     uint64_t            steps;       /* edges visited by the question now asked */
+    uint64_t            next_look;   /* past so many steps, limits.max_steps and the clock are looked at */
     uint64_t            deadline_ms; /* 0: the clock was not read yet */
 } lic_eval;
 

@@ -26,7 +26,7 @@ static inline lic_rel lic_goal_named(const lic_eval *eval, lic_rel relation)
 {
     const lic_relation *named = &eval->program->relations[relation];
 
-    return named->definition == eval->subject_definition ? relation : named->alias_of;
+    return named->is_permission && named->definition != eval->subject_definition ? named->alias_of : relation;
 }
 
 /* `self` in the goal's permission: the resource itself, as a subject without relation. */
@@ -63,27 +63,45 @@ static inline lic_membership lic_goal_row(const lic_eval *eval, lic_ref resource
     return lic_snapshot_has(eval->snapshot, resource, subject) ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
 }
 
-/* The relation's own rows: the subject's, and the wildcard of its type (which holds usersets of the type too). Only
- * shapes that the schema allows are looked for. */
-static inline lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, uint32_t node)
-{
-    const lic_allowed *allowed  = eval->program->allowed + relation->first_allowed;
-    lic_ref            resource = { relation->slot, node };
-    lic_membership     found    = LIC_MEMBERSHIP_NO;
-    bool               plain    = false;
-    bool               wildcard = false;
+/* Which rows of a relation a subject may be found by. Only shapes that the schema allows count. */
+typedef struct lic_ways_in {
+    bool     plain;    /* a row that holds the subject itself */
+    bool     wildcard; /* a row that holds all of the subject's type (also the usersets of the type) */
+    uint32_t first;    /* the allowed types that bring in usersets lie in allowed[first .. end) */
+    uint32_t end;
+} lic_ways_in;
 
-    for (uint32_t i = 0; i < relation->allowed_count; i++) {
-        if (!lic_allowed_admits_rows(&allowed[i]))
+static inline lic_ways_in lic_goal_ways_in(const lic_eval *eval, const lic_relation *relation)
+{
+    const lic_program *program = eval->program;
+    const uint32_t     end     = relation->first_allowed + relation->allowed_count;
+    lic_ways_in        ways    = { false, false, end, end };
+
+    for (uint32_t i = relation->first_allowed; i < end; i++) {
+        const lic_allowed *allowed = &program->allowed[i];
+
+        if (!lic_allowed_admits_rows(allowed))
             continue;
-        if (allowed[i].wildcard)
-            wildcard |= allowed[i].definition == eval->subject_definition;
+        if (allowed->wildcard)
+            ways.wildcard |= allowed->definition == eval->subject_definition;
         else
-            plain |= allowed[i].slot == eval->subject.slot;
+            ways.plain |= allowed->slot == eval->subject.slot;
+        if (ways.first == end && lic_allowed_userset(program, allowed) != LIC_NO_REL)
+            ways.first = i;
     }
-    if (plain)
+    return ways;
+}
+
+/* What the rows of the subject itself and of its type's wildcard give. */
+static inline lic_membership lic_goal_direct(const lic_eval *eval, lic_ways_in ways, lic_ref resource)
+{
+    lic_membership found = LIC_MEMBERSHIP_NO;
+
+    if (ways.plain)
         found = lic_goal_row(eval, resource, eval->subject);
-    if (wildcard && found.value != LIC_YES)
+    if (ways.wildcard && found.value == LIC_NO)
+        found = lic_goal_row(eval, resource, eval->everyone);
+    else if (ways.wildcard && found.value != LIC_YES)
         found = lic_membership_or(eval->arena, found, lic_goal_row(eval, resource, eval->everyone));
     return found;
 }
@@ -92,19 +110,22 @@ static inline lic_membership lic_goal_direct(const lic_eval *eval, const lic_rel
  * *counts is false for rows of a shape that the schema does not allow: they are not there. */
 lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts);
 
-/* So many more edges. LIC_FAILURE_NONE, or what ran out. */
+/* Begins to count, for a new question. */
+static inline void lic_goal_reset_steps(lic_eval *eval)
+{
+    eval->steps       = 0;
+    eval->deadline_ms = 0;
+    eval->next_look   = eval->limits.max_steps < LIC_STEPS_PER_CLOCK ? eval->limits.max_steps : LIC_STEPS_PER_CLOCK;
+}
+
+/* LIC_FAILURE_NONE, or what ran out. */
+lic_failure lic_goal_look(lic_eval *eval);
+
+/* So many more edges. */
 static inline lic_failure lic_goal_steps(lic_eval *eval, uint64_t edges)
 {
-    const uint64_t before = eval->steps / LIC_STEPS_PER_CLOCK;
-
     eval->steps += edges;
-    if (eval->steps > eval->limits.max_steps)
-        return LIC_FAILURE_STEPS;
-    if (eval->steps / LIC_STEPS_PER_CLOCK == before)
-        return LIC_FAILURE_NONE;
-    if (eval->deadline_ms == 0)
-        eval->deadline_ms = lic_monotonic_ms() + eval->limits.timeout_ms;
-    return lic_monotonic_ms() > eval->deadline_ms ? LIC_FAILURE_DEADLINE : LIC_FAILURE_NONE;
+    return eval->steps <= eval->next_look ? LIC_FAILURE_NONE : lic_goal_look(eval);
 }
 
 #endif

@@ -7,10 +7,9 @@
 #define FIRST_CAPACITY ((size_t)64)
 
 typedef struct memo_entry {
-    uint64_t       key; /* goal_key; 0: free */
-    lic_membership value;
-    uint32_t       need;  /* UINT32_MAX: no value known */
-    uint32_t       tried; /* fails up to this depth */
+    uint64_t    key;   /* goal_key; 0: free */
+    lic_finding found; /* its need is UINT32_MAX where no value is known */
+    uint32_t    tried; /* fails up to this depth */
 } memo_entry;
 
 struct lic_eval_memo {
@@ -59,19 +58,13 @@ lic_eval_memo *lic_eval_memo_new(lic_arena *arena)
     return memo_resize(memo, FIRST_CAPACITY) ? memo : NULL;
 }
 
-bool lic_eval_memo_find(const lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_finding *finding)
+lic_finding lic_eval_memo_find(const lic_eval_memo *memo, lic_goal goal, uint32_t depth)
 {
     const memo_entry *entry = entry_of(memo, goal_key(goal));
 
-    if (entry->key == 0)
-        return false;
-    if (depth >= entry->need)
-        *finding = (lic_finding){ entry->value, entry->need };
-    else if (depth <= entry->tried)
-        *finding = (lic_finding){ LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH), depth };
-    else
-        return false;
-    return true;
+    if (entry->key != 0 && depth >= lic_finding_need(entry->found))
+        return entry->found;
+    return lic_finding_of(entry->key != 0 && depth <= entry->tried ? LIC_FAILED : LIC_NOT_FOUND, NULL, 0);
 }
 
 bool lic_eval_memo_add(lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_finding finding)
@@ -83,15 +76,14 @@ bool lic_eval_memo_add(lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_f
         return false;
     entry = entry_of(memo, key);
     if (entry->key == 0) {
-        *entry = (memo_entry){ .key = key, .need = UINT32_MAX };
+        *entry = (memo_entry){ .key = key, .found = lic_finding_of(LIC_NO, NULL, UINT32_MAX) };
         memo->count++;
     }
-    if (finding.value.value == LIC_FAILED) {
+    if (lic_finding_value(finding) == LIC_FAILED) {
         if (depth > entry->tried)
             entry->tried = depth;
-    } else if (finding.need < entry->need) {
-        entry->value = finding.value;
-        entry->need  = finding.need;
+    } else if (lic_finding_need(finding) < lic_finding_need(entry->found)) {
+        entry->found = finding;
     }
     return true;
 }
