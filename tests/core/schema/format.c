@@ -229,11 +229,26 @@ static void emit_break(generator *g)
     EMIT_ONE_OF(g, " ", " ", "", "\n", "\r\n\t", " // in between\n");
 }
 
+static void emit_comment(generator *g)
+{
+    if (below(g, 3) == 0) {
+        emit(g, "//");
+        for (size_t i = below(g, 5); i > 0; i--)
+            EMIT_ONE_OF(g, "one", "/", "//", " ", "*", "\t", "\xc2\xa0");
+        emit(g, "\n");
+        return;
+    }
+    EMIT_ONE_OF(g, "/*", "/**", "/***");
+    for (size_t i = below(g, 8); i > 0; i--)
+        EMIT_ONE_OF(g, "one", "*", "***", " ", "\n", "\n\t", "\r\n", "\xc2\xa0", "                                ",
+                    "some thirty-four characters at once");
+    EMIT_ONE_OF(g, "*/", " */\n", "**/\n\n");
+}
+
 static void emit_comments(generator *g)
 {
     for (size_t i = below(g, 3); i > 0; i--)
-        EMIT_ONE_OF(g, "// one\n", "//\n", "//two // three\n", "/* four */", "/** five\n * six\n\t*/\n", "\n\n",
-                    "/****\n* seven\n*****/\n", "/** ** */", "/* " SEVENTY SEVENTY " */\n");
+        emit_comment(g);
 }
 
 static void emit_expr(generator *g, size_t depth)
