@@ -14,7 +14,7 @@ bool lic_parser_failed(lic_parser *p, lic_place place, licet_status status)
         lic_str message = licet_error_message(told);
 
         *p->error = NULL;
-        p->status = lic_fail_reason(p->error, status, licet_error_kind(told), "SCHEMA_PARSE_ERROR",
+        p->status = lic_fail_reason(p->error, status, licet_error_kind(told), licet_error_reason(told).data,
                                     lic_ast_position(p->ast, place), "in the imported file %Q: %.*s",
                                     &p->ast->sources[place.source].name, LIC_STR_ARG(message));
         licet_error_free(told);

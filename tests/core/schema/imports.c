@@ -343,6 +343,17 @@ static void a_fault_in_an_imported_file_has_its_place_there(void **state)
                    "\"use import\" at the top of the file");
 }
 
+static void a_limit_passed_in_an_imported_file_is_still_a_limit(void **state)
+{
+    place *p    = *state;
+    char  *deep = repeated("definition doc {\n\tpermission ppp = ", "(", LIC_MAX_NESTING + 1, "");
+
+    write_file(p, "inside/deep.zed", deep);
+    assert_refused(p, "use import\nimport 'deep.zed'", LICET_KIND_LIMIT, 2, 275,
+                   "in the imported file \"deep.zed\": more than 256 nested parentheses");
+    test_free(deep);
+}
+
 static void files_count_against_one_limit_of_bytes(void **state)
 {
     place *p    = *state;
@@ -446,6 +457,7 @@ int main(void)
         IMPORT_TEST(a_path_longer_than_the_system_takes_is_no_file),
         IMPORT_TEST(the_folder_must_be_there_and_may_be_a_link),
         IMPORT_TEST(a_fault_in_an_imported_file_has_its_place_there),
+        IMPORT_TEST(a_limit_passed_in_an_imported_file_is_still_a_limit),
         IMPORT_TEST(files_count_against_one_limit_of_bytes),
         IMPORT_TEST(a_long_chain_of_imports_needs_no_deep_stack),
         IMPORT_TEST(importing_survives_every_failed_allocation),
