@@ -11,6 +11,7 @@ import re
 import signal
 import threading
 import time
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import licet
@@ -77,6 +78,17 @@ def thing(value):
     return f"{text(value['type'])}:{text(value['id'])}" + (f"#{relation}" if relation else "")
 
 
+@contextmanager
+def in_time(case):
+    """The time of a check is that of the question, not of writing the world it is asked about."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        elapsed_ms = (time.monotonic() - started) * 1000
+        assert elapsed_ms <= case["expect"].get("within_ms", 1000) * PATIENCE
+
+
 def ask(engine, given):
     return licet.Engine.check(
         engine, thing(given.get("resource")), text(given.get("permission")), thing(given.get("subject"))
@@ -134,7 +146,8 @@ def check(case):
         for gone in lines(given.get("then_delete", ())):
             engine.delete(gone)
         try:
-            return word(ask(engine, given))
+            with in_time(case):
+                return word(ask(engine, given))
         finally:
             if given.get("fixture") == "docs":
                 assert engine.allowed(*QUESTION)
@@ -271,14 +284,12 @@ def acceptable_outcome(case, outcome):
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_hostile_input_ends_well(case, capfd):
-    started = time.monotonic()
     try:
-        outcomes = OPERATIONS[case["op"]](case)
+        with in_time(case) if case["op"] != "check" else nullcontext():
+            outcomes = OPERATIONS[case["op"]](case)
     except licet.Error as error:
         outcomes = error
-    elapsed_ms = (time.monotonic() - started) * 1000
     for outcome in outcomes if isinstance(outcomes, list) else [outcomes]:
         described = (outcome, getattr(outcome, "kind", None), case["expect"], case["why"])
         assert outcome != "allowed" and acceptable_outcome(case, outcome), described
-    assert elapsed_ms <= case["expect"].get("within_ms", 1000) * PATIENCE
     assert capfd.readouterr() == ("", "")
