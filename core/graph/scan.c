@@ -1,5 +1,5 @@
-/* Scans: range by range, the base's edges merged with the delta's, which are sorted first. The order of loads is
- * that of a walk, for each range anew. */
+/* Scans: range by range, the base's edges merged with the delta's, which are sorted first. For each range the piece
+ * is loaded before the records, as in a walk; a record of a later revision says the same as the piece. */
 #include "state.h"
 
 struct lic_scan {
@@ -45,7 +45,6 @@ static bool add_known(lic_scan *scan, const lic_record *record)
 static bool collect_known(lic_scan *scan, uint32_t range)
 {
     const lic_delta *delta = scan->snapshot->delta;
-    uint32_t         limit = atomic_load_explicit(&delta->record_count, memory_order_acquire);
     uint32_t         found = lic_delta_find_range(delta, LIC_FORWARD, scan->slot, range);
     uint32_t         at    = LIC_NONE;
 
@@ -53,13 +52,9 @@ static bool collect_known(lic_scan *scan, uint32_t range)
     scan->known_count = 0;
     if (found != LIC_NONE)
         at = atomic_load_explicit(&lic_delta_range(delta, found)->records, memory_order_acquire);
-    while (at != LIC_NONE) {
-        const lic_record *record = lic_delta_record(delta, at);
-
-        if (at < limit && !add_known(scan, record))
+    for (; at != LIC_NONE; at = lic_delta_record(delta, at)->next_in_range[LIC_FORWARD])
+        if (!add_known(scan, lic_delta_record(delta, at)))
             return false;
-        at = record->next_in_range[LIC_FORWARD];
-    }
     lic_piece_sort(scan->known, scan->known_count);
     return true;
 }

@@ -117,7 +117,7 @@ static void no_more_memory_from_any_point_on_does_no_harm(void **state)
 static void merges_in_threads_may_fail_too(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < 400; n += 3) {
+    for (size_t n = 0; n < 400; n += 9) {
         survives(n, n + 1, true);
         survives(n, SIZE_MAX, true);
     }
