@@ -28,10 +28,11 @@ class World:
         self.schema = schema
         self.relationships = set(relationships)
         self.rows = {}
-        for (rtype, rid, relation, stype, sid, srelation) in sorted(self.relationships, key=str):
+        for rtype, rid, relation, stype, sid, srelation in sorted(self.relationships, key=str):
             self.rows.setdefault((rtype, rid, relation), []).append((stype, sid, srelation))
-        self.objects = sorted({(r[0], r[1]) for r in self.relationships}
-                              | {(r[3], r[4]) for r in self.relationships if r[4] != "*"})
+        self.objects = sorted(
+            {(r[0], r[1]) for r in self.relationships} | {(r[3], r[4]) for r in self.relationships if r[4] != "*"}
+        )
 
     def subjects_of(self, rtype, rid, relation):
         """The stored subjects of a relation whose shape the schema still allows."""
@@ -39,8 +40,11 @@ class World:
         if kind != "relation":
             return []
         shapes = set(allowed)
-        return [row for row in self.rows.get((rtype, rid, relation), [])
-                if (row[0], "*" if row[1] == "*" else row[2]) in shapes]
+        return [
+            row
+            for row in self.rows.get((rtype, rid, relation), [])
+            if (row[0], "*" if row[1] == "*" else row[2]) in shapes
+        ]
 
 
 def _is_subject(subject, otype, oid, name):
@@ -70,8 +74,10 @@ def _rule(world, subject, otype, oid, name, truth, assumed):
 
 def _targets(world, otype, oid, tupleset, name):
     """The goals of an arrow; None for a subject whose type lacks the name."""
-    return [(row[0], row[1], name) if name in world.schema[row[0]] else None
-            for row in world.subjects_of(otype, oid, tupleset)]
+    return [
+        (row[0], row[1], name) if name in world.schema[row[0]] else None
+        for row in world.subjects_of(otype, oid, tupleset)
+    ]
 
 
 def _expression(world, subject, otype, oid, expression, truth, assumed):
@@ -88,8 +94,9 @@ def _expression(world, subject, otype, oid, expression, truth, assumed):
         return all(_expression(world, subject, otype, oid, e, truth, assumed) for e in expression[1])
     if kind == "-":
         # Inside a subtrahend the roles swap: what is assumed there reads its own subtrahends from `truth`.
-        return (_expression(world, subject, otype, oid, expression[1], truth, assumed)
-                and not _expression(world, subject, otype, oid, expression[2], assumed, truth))
+        return _expression(world, subject, otype, oid, expression[1], truth, assumed) and not _expression(
+            world, subject, otype, oid, expression[2], assumed, truth
+        )
     goals = _targets(world, otype, oid, expression[1], expression[2])
     if kind == "any":
         return any(goal is not None and truth(goal) for goal in goals)
@@ -110,8 +117,7 @@ def _fixpoint(world, subject, goals, assumed_true):
     while changed:
         changed = False
         for goal in goals:
-            if goal not in holding and _rule(world, subject, *goal, holding.__contains__,
-                                             assumed_true.__contains__):
+            if goal not in holding and _rule(world, subject, *goal, holding.__contains__, assumed_true.__contains__):
                 holding.add(goal)
                 changed = True
     return holding

@@ -46,17 +46,20 @@ def items_of(world, subject):
     return [(question, ("%s:%s" % question[:2], question[2], text)) for question in worlds.questions(world)]
 
 
+def write(engine, operation, rows):
+    return engine.write([operation(worlds.relationship_text(row)) for row in rows])
+
+
 def load(rng, engine, world):
     """Writes the world in two halves, with noise that is taken back. Returns (token, world) as it was after the first."""
     rows = sorted(world.relationships, key=str)
     rng.shuffle(rows)
     half = rows[: len(rows) // 2]
-    noise = [row for row in rows[len(rows) // 2:] if rng.random() < 0.3]
-    token = engine.touch([worlds.relationship_text(row) for row in half])
-    if noise:
-        engine.touch([worlds.relationship_text(row) for row in noise])
-        engine.delete([worlds.relationship_text(row) for row in noise])
-    engine.touch([worlds.relationship_text(row) for row in rows[len(rows) // 2:]])
+    noise = [row for row in rows[len(rows) // 2 :] if rng.random() < 0.3]
+    token = write(engine, licet.touch, half)
+    write(engine, licet.touch, noise)
+    write(engine, licet.delete, noise)
+    write(engine, licet.touch, rows[len(rows) // 2 :])
     return token, naive.World(world.schema, half)
 
 
@@ -64,9 +67,17 @@ def compare(seen, world, subject, pairs, got, expected, what):
     for (question, item), answer in zip(pairs, got):
         seen[answer] += 1
         if answer != expected[question]:
-            raise Difference("%s: check%r: licet %s, naive %s\n%s\n%s" % (
-                what, item, answer, expected[question], worlds.schema_text(world.schema),
-                "\n".join(sorted(map(worlds.relationship_text, world.relationships)))))
+            raise Difference(
+                "%s: check%r: licet %s, naive %s\n%s\n%s"
+                % (
+                    what,
+                    item,
+                    answer,
+                    expected[question],
+                    worlds.schema_text(world.schema),
+                    "\n".join(sorted(map(worlds.relationship_text, world.relationships))),
+                )
+            )
 
 
 def run_world(seed, seen):
@@ -83,8 +94,15 @@ def run_world(seed, seen):
             compare(seen, world, subject, pairs, got, expected, "bulk")
             some = rng.sample(pairs, min(len(pairs), 4))
             compare(seen, world, subject, some, [single(engine, item) for _, item in some], expected, "single")
-            compare(seen, before, subject, some, [single(engine, item, licet.at_exactly(token)) for _, item in some],
-                    naive.answers(before, subject, extra), "at the earlier revision")
+            compare(
+                seen,
+                before,
+                subject,
+                some,
+                [single(engine, item, licet.at_exactly(token)) for _, item in some],
+                naive.answers(before, subject, extra),
+                "at the earlier revision",
+            )
 
 
 def run_depth_world(seed, seen):
@@ -96,8 +114,9 @@ def run_depth_world(seed, seen):
         load(rng, engine, world)
         for subject in worlds.subjects(rng, world):
             pairs = items_of(world, subject)
-            expected = {question: naive.answer_within(world, question[:2], question[2], subject, depth)
-                        for question, _ in pairs}
+            expected = {
+                question: naive.answer_within(world, question[:2], question[2], subject, depth) for question, _ in pairs
+            }
             got = [outcome(r) for r in engine.check_bulk([item for _, item in pairs])]
             compare(seen, world, subject, pairs, got, expected, "depth %d" % depth)
 
@@ -121,10 +140,17 @@ def main(argv=None):
         if time.monotonic() - last > 10:
             last = time.monotonic()
             print("  %d checks, %d worlds, %d differences" % (sum(seen.values()), worlds_run, differences), flush=True)
-    print("%d checks in %d worlds, seed %d, %.0f s: %s; %d differences" % (
-        sum(seen.values()), worlds_run, arguments.seed, time.monotonic() - started,
-        ", ".join("%s %d" % (name, seen[name]) for name in (naive.ALLOWED, naive.DENIED, naive.NO_ANSWER)),
-        differences))
+    print(
+        "%d checks in %d worlds, seed %d, %.0f s: %s; %d differences"
+        % (
+            sum(seen.values()),
+            worlds_run,
+            arguments.seed,
+            time.monotonic() - started,
+            ", ".join("%s %d" % (name, seen[name]) for name in (naive.ALLOWED, naive.DENIED, naive.NO_ANSWER)),
+            differences,
+        )
+    )
     return 1 if differences else 0
 
 

@@ -160,8 +160,9 @@ def subjects(rng, world):
     """All plain subjects, some usersets, and some ids that occur nowhere."""
     plain = [(t, "%s%d" % (t[0], n), None) for t in world.schema for n in range(IDS)]
     strangers = [(t, "stranger", None) for t in world.schema]
-    usersets = [(t, "%s%d" % (t[0], n), name) for t, members in world.schema.items() for name in members
-                for n in range(IDS)]
+    usersets = [
+        (t, "%s%d" % (t[0], n), name) for t, members in world.schema.items() for name in members for n in range(IDS)
+    ]
     return plain + strangers + rng.sample(usersets, min(len(usersets), 8))
 
 
