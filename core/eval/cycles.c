@@ -147,7 +147,7 @@ static bool add_goal(system *s, lic_goal goal, uint32_t distance, bool contrary)
 {
     const lic_relation *relation;
     const lic_failure   failure = lic_goal_steps(s->eval, 1);
-    uint32_t            number;
+    uint32_t            number  = 0;
 
     if (failure != LIC_FAILURE_NONE)
         return failed(s, failure);
