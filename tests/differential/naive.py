@@ -173,6 +173,10 @@ class _Unfolding:
             self.known[key] = self._goal(goal, depth)
         return self.known[key]
 
+    def step(self, goal, depth):
+        """A name or the target of an arrow: identity is seen before the step is taken (SpiceDB: checkComputedUserset)."""
+        return True if _is_subject(self.subject, *goal) else self.goal(goal, depth - 1)
+
     def _goal(self, goal, depth):
         otype, oid, name = goal
         world, subject = self.world, self.subject
@@ -195,7 +199,7 @@ class _Unfolding:
         if kind == "self":
             return self.subject == (otype, oid, None)
         if kind == "name":
-            return self.goal((otype, oid, expression[1]), depth - 1)
+            return self.step((otype, oid, expression[1]), depth)
         if kind == "+":
             return _kleene_or(self.expression(otype, oid, e, depth) for e in expression[1])
         if kind == "&":
@@ -207,7 +211,7 @@ class _Unfolding:
             minus = self.expression(otype, oid, expression[2], depth)
             return None if minus is None else not minus
         goals = _targets(self.world, otype, oid, expression[1], expression[2])
-        values = [False if goal is None else self.goal(goal, depth - 1) for goal in goals]
+        values = [False if goal is None else self.step(goal, depth) for goal in goals]
         if kind == "any":
             return _kleene_or([False] + values)
         return _kleene_and(values) if values else False
