@@ -35,6 +35,7 @@ typedef struct bulk {
     uint32_t                  *subjects;  /* hash table of groups, NONE: free */
     uint32_t                  *questions; /* hash table of items */
     size_t                     mask;
+    lic_known                  known;
 } bulk;
 
 /* "item 3: ", counted from 1 as a person does. */
@@ -121,7 +122,7 @@ static licet_status resolve(bulk *b, uint32_t index, licet_error **error)
     licet_status  status;
 
     *it = (item){ .next = NONE, .twin = NONE };
-    if (lic_question_find(b->program, b->snapshot, &b->requests[index], &it->question))
+    if (lic_question_find(b->program, b->snapshot, &b->requests[index], &b->known, &it->question))
         return LICET_OK;
     status = shape_check(&b->requests[index], index, error);
     if (status != LICET_OK)
@@ -197,6 +198,7 @@ static licet_status bulk_run(bulk *b, lic_arena *arena, licet_error **error)
 {
     licet_status status = LICET_OK;
 
+    lic_known_begin(&b->known);
     if (!make_tables(b, arena))
         return lic_fail_memory(error);
     for (uint32_t i = 0; i < b->count; i++) {

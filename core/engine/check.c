@@ -8,9 +8,11 @@
 static licet_status question_of(const lic_program *program, const lic_snapshot *snapshot,
                                 const licet_check_request *request, lic_question *question, licet_error **error)
 {
-    licet_status status;
+    LIC_UNINITIALIZED lic_known known;
+    licet_status                status;
 
-    if (lic_question_find(program, snapshot, request, question))
+    lic_known_begin(&known);
+    if (lic_question_find(program, snapshot, request, &known, question))
         return LICET_OK;
     status = lic_question_check("", request, false, error);
     return status == LICET_OK ? lic_question_resolve(program, snapshot, request, question, error) : status;
@@ -19,13 +21,13 @@ static licet_status question_of(const lic_program *program, const lic_snapshot *
 static licet_status check_at(const licet_engine *engine, const lic_snapshot *snapshot,
                              const licet_check_request *request, licet_result *result, licet_error **error)
 {
-    LIC_UNINITIALIZED char scratch[SCRATCH_BYTES];
-    const lic_program     *program = lic_engine_program(engine, snapshot);
-    lic_membership         answer  = LIC_MEMBERSHIP_NO;
-    lic_question           question;
-    lic_arena              arena;
-    lic_eval               eval;
-    licet_status           status = question_of(program, snapshot, request, &question, error);
+    LIC_UNINITIALIZED char     scratch[SCRATCH_BYTES];
+    const lic_program         *program = lic_engine_program(engine, snapshot);
+    lic_membership             answer  = LIC_MEMBERSHIP_NO;
+    lic_question               question;
+    lic_arena                  arena;
+    LIC_UNINITIALIZED lic_eval eval;
+    licet_status               status = question_of(program, snapshot, request, &question, error);
 
     if (status != LICET_OK)
         return status;

@@ -31,8 +31,14 @@ static void tell_apart(lic_question *question, bool same_type, lic_str resource_
         question->node = LIC_OTHER_NODE;
 }
 
-/* The definition, slot and type of a subject. */
-static bool find_subject(const lic_program *program, const lic_object *subject, lic_question *question)
+/* Not given is equal to nothing. */
+static bool is_known(lic_str known, lic_str text)
+{
+    return text.size == known.size && text.size > 0 && memcmp(text.data, known.data, text.size) == 0;
+}
+
+/* The definition and slot of a subject. */
+static bool find_subject_slot(const lic_program *program, const lic_object *subject, lic_question *question)
 {
     lic_rel relation;
 
@@ -49,27 +55,54 @@ static bool find_subject(const lic_program *program, const lic_object *subject, 
     return true;
 }
 
+static bool know_subject(const lic_program *program, const lic_snapshot *snapshot, lic_str text, lic_known *known)
+{
+    lic_question *q = &known->question;
+    lic_object    subject;
+
+    if (is_known(known->subject, text))
+        return true;
+    known->subject.size = 0;
+    if (!lic_subject_split(text, &subject) || !find_subject_slot(program, &subject, q) ||
+        !find_id(snapshot, program->definitions[q->subject_definition].type, subject.id, &q->subject.node))
+        return false;
+    known->subject    = text;
+    known->subject_id = subject.id;
+    return true;
+}
+
+static bool know_relation(const lic_program *program, lic_str type, lic_str permission, lic_known *known)
+{
+    if (is_known(known->permission, permission) && is_known(known->resource_type, type))
+        return true;
+    known->permission.size = 0;
+    if (permission.size > LIC_MAX_RELATION_NAME_BYTES)
+        return false;
+    known->definition = lic_program_definition(program, type);
+    if (known->definition == LIC_NO_DEFINITION)
+        return false;
+    known->relation = lic_program_relation(program, known->definition, permission);
+    if (known->relation == LIC_NO_REL)
+        return false;
+    known->resource_type = type;
+    known->permission    = permission;
+    return true;
+}
+
 bool lic_question_find(const lic_program *program, const lic_snapshot *snapshot, const licet_check_request *request,
-                       lic_question *question)
+                       lic_known *known, lic_question *question)
 {
     lic_object resource;
-    lic_object subject;
-    uint32_t   definition;
 
-    if (!lic_object_split(request->resource, &resource) || !lic_subject_split(request->subject, &subject) ||
-        !lic_str_given(request->permission) || request->permission.size > LIC_MAX_RELATION_NAME_BYTES)
+    if (!lic_object_split(request->resource, &resource) ||
+        !know_relation(program, resource.type, request->permission, known) ||
+        !know_subject(program, snapshot, request->subject, known))
         return false;
-    definition = lic_program_definition(program, resource.type);
-    if (definition == LIC_NO_DEFINITION || !find_subject(program, &subject, question))
+    *question          = known->question;
+    question->relation = known->relation;
+    if (!find_id(snapshot, program->definitions[known->definition].type, resource.id, &question->node))
         return false;
-    question->relation = lic_program_relation(program, definition, request->permission);
-    if (question->relation == LIC_NO_REL)
-        return false;
-    if (!find_id(snapshot, program->definitions[definition].type, resource.id, &question->node) ||
-        !find_id(snapshot, program->definitions[question->subject_definition].type, subject.id,
-                 &question->subject.node))
-        return false;
-    tell_apart(question, definition == question->subject_definition, resource.id, subject.id);
+    tell_apart(question, known->definition == question->subject_definition, resource.id, known->subject_id);
     return true;
 }
 

@@ -15,9 +15,28 @@ typedef struct lic_question {
     uint32_t node; /* of the resource */
 } lic_question;
 
-/* false: something is wrong, or needs the slow way. */
+/* What one question found out, for the next: those of a bulk check mostly share their subject, or their type and
+ * permission. */
+typedef struct lic_known {
+    lic_str      resource_type;
+    lic_str      permission;
+    uint32_t     definition; /* of the resource's type */
+    lic_rel      relation;
+    lic_str      subject; /* the whole text */
+    lic_str      subject_id;
+    lic_question question; /* its subject's part */
+} lic_known;
+
+/* Nothing known yet. */
+static inline void lic_known_begin(lic_known *known)
+{
+    known->permission.size = 0;
+    known->subject.size    = 0;
+}
+
+/* false: something is wrong, or needs the slow way. known: of questions to the same program and snapshot. */
 bool lic_question_find(const lic_program *program, const lic_snapshot *snapshot, const licet_check_request *request,
-                       lic_question *question);
+                       lic_known *known, lic_question *question);
 
 /* Shapes. item: "item 3: " or "". A bulk check's resource may be the wildcard, which nobody has. */
 licet_status lic_question_check(const char *item, const licet_check_request *request, bool wildcard_ok,
