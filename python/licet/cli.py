@@ -115,8 +115,19 @@ def _problem(error: Exception) -> dict[str, Any]:
     return error_values(error) if isinstance(error, _licet.Error) else _unreadable_values(error)  # type: ignore[arg-type]
 
 
+# How the core begins what it has to say of a file that was imported, or named by schemaFile: a position in its text.
+_IN_OTHER_FILE = re.compile(r'in (?:the imported file )?"([^"]+)": ')
+
+
 def _diagnose_problem(path: str, problem: dict[str, Any], text: str = "") -> None:
-    diagnose(path, problem["line"], problem["column"], "error", problem["message"], text)
+    """Shows the problem where it is, which may be in a file that `path` names."""
+    message = problem["message"]
+    other = _IN_OTHER_FILE.match(message)
+    if other is not None and problem["line"]:
+        path = os.path.join(os.path.dirname(path), other[1])
+        message = message[other.end() :]
+        text = _source(path)
+    diagnose(path, problem["line"], problem["column"], "error", message, text)
 
 
 def write_json(value: object) -> None:
@@ -653,9 +664,9 @@ def _filter_options(command: argparse.ArgumentParser) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
+        if hasattr(stream, "reconfigure"):  # standard error does so by itself
+            stream.reconfigure(errors=errors)
     arguments = _parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
@@ -668,6 +679,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads; say nothing more at exit
         return NO
+    except OSError as error:
+        complain(f"licet: {error.strerror}")
+        return UNUSABLE
     except KeyboardInterrupt:
         return 130
     return status

@@ -171,6 +171,19 @@ def test_a_line_that_is_no_question_is_pointed_at(folder):
     )
 
 
+def test_bytes_that_are_no_text_are_refused_like_any_other_mistake(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "licet", "bulk", "--db", "memory:"],
+        input=b"document:\xff#view@user:a\n",
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith(
+        "<stdin>:1:1: error: relationship is not text: it holds half of a surrogate pair\n"
+        "    1 | document:\\udcff#view@user:a\n"
+    )
+
+
 def test_a_question_has_no_caveat(folder):
     question = "document:plan#view@user:ada[office]"
     assert licet(folder, "bulk", "--file", "world.yaml", question) == (
@@ -346,6 +359,23 @@ def test_schema_files_may_import_their_neighbours(folder):
     (folder / "main.zed").write_text('use import\nimport "../' + folder.name + '/deep/user.zed"\n')
     status, output, _ = licet(folder, "schema", "check", "main.zed")
     assert (status, output) == (2, "unusable  main.zed\n")
+
+
+def test_an_error_in_another_file_is_shown_in_that_file(folder):
+    deep = folder / "deep"
+    deep.mkdir()
+    (deep / "part.zed").write_text("definition user {\n  relation own user\n}\n")
+    (deep / "main.zed").write_text('use import\nimport "part.zed"\n')
+    (deep / "file.yaml").write_text("schemaFile: main.zed\n")
+    for command in (("schema", "check"), ("validate",)):
+        _, _, errors = licet(folder, *command, "deep/main.zed")
+        assert errors == (
+            'deep/part.zed:2:16: error: expected ":", found "user"\n'
+            "    2 |   relation own user\n"
+            "      |                ^^^^\n"
+        )
+    _, _, errors = licet(folder, "validate", "deep/file.yaml")
+    assert errors.startswith('deep/part.zed:2:16: error: expected ":", found "user"\n')
 
 
 # --------------------------------------------------------------------------- validate
