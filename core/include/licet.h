@@ -149,6 +149,12 @@ typedef struct licet_allocator {
     void  *context;
 } licet_allocator;
 
+/* The time of the store, for tests that set it. Called from any thread; must not call licet. */
+typedef struct licet_clock {
+    int64_t (*now)(void *context); /* nanoseconds since 1970, UTC */
+    void *context;
+} licet_clock;
+
 /* 0 means the default given. Outside [floor, ceiling]: INVALID_ARGUMENT, kind config. */
 typedef struct licet_options {
     size_t          size;
@@ -158,9 +164,12 @@ typedef struct licet_options {
     uint64_t        max_steps;          /* 1,000,000 [1,000, 1e9]: edges that one check may visit */
     uint32_t        check_timeout_ms;   /* 250 [1, 600,000]: of one check in memory */
     uint64_t        history_window_ms;  /* 24 h [1, 30 days]: how long a token can be read exactly */
+    bool            strict;             /* make errors of what SpiceDB lets pass: numbers that don't fit, lax times and
+                                           zones, repeated keys, NUL and marks of direction in a schema */
+    licet_clock     clock;              /* what expirations are judged by; now NULL: the system's, never running backwards */
 } licet_options;
 
-#define LICET_OPTIONS_INIT { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0 }
+#define LICET_OPTIONS_INIT { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, {0, 0} }
 
 /* ------------------------------------------------------------------- memory */
 
@@ -261,7 +270,7 @@ typedef struct licet_relationship {
     licet_str subject_relation; /* not given, or a relation's name; "..." is read as not given */
     licet_str caveat_name;      /* not given: no caveat */
     licet_str caveat_context;   /* a JSON object; not given: none */
-    licet_str expiration;       /* RFC 3339, UTC or with offset; not given: never */
+    licet_str expiration;       /* RFC 3339, UTC or with offset; not given: never. Read back in UTC */
 } licet_relationship;
 
 #define LICET_RELATIONSHIP_INIT                                                                     \
@@ -511,26 +520,51 @@ typedef enum licet_permissionship {
     LICET_CONDITIONAL_PERMISSION = 2 /* depends on context that was not given; not a grant */
 } licet_permissionship;
 
+/* Values for caveats, read once and used for any number of checks. Immutable; any number of threads may share one. */
+typedef struct licet_context licet_context;
+
+/**
+ * Reads a context: a JSON object from parameter names to values (RFC 8259; numbers are doubles; of repeated keys the
+ * last wins, unless strict). At most 4,096 bytes, as SpiceDB measures it.
+ *
+ * Owns:    *context is yours; end it with licet_context_release(). The text is copied.
+ * Errors:  INVALID_ARGUMENT (kind syntax, encoding, value), LIMIT_EXCEEDED, OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_context_parse(licet_str json, const licet_options *options,
+                                                            licet_context **context, licet_error **error);
+
+/** Ends a context. Owns: counts one holder fewer; NULL is fine. Errors: none. Threads: any. Blocks: no. */
+LICET_API void licet_context_release(licet_context *context);
+
 typedef struct licet_check_request {
-    size_t            size;
-    licet_str         resource;   /* "document:readme" */
-    licet_str         permission; /* "view": a permission or a relation */
-    licet_str         subject;    /* "user:ada" or "group:eng#member" */
-    licet_consistency consistency;
+    size_t               size;
+    licet_str            resource;   /* "document:readme" */
+    licet_str            permission; /* "view": a permission or a relation */
+    licet_str            subject;    /* "user:ada" or "group:eng#member" */
+    licet_consistency    consistency;
+    licet_str            context;          /* JSON, as for licet_context_parse(); not given: none */
+    const licet_context *prepared_context; /* the same, read before; not together with context */
 } licet_check_request;
 
-#define LICET_CHECK_REQUEST_INIT { sizeof(licet_check_request), {0, 0}, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+#define LICET_CHECK_REQUEST_INIT                                                                    \
+    { sizeof(licet_check_request), {0, 0}, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
 
-/* The answer to one check. Plain memory in this version; still, clear it. */
+/* The answer to one check. Clear it. */
 typedef struct licet_result {
     size_t               size;
     licet_permissionship permissionship;
     licet_status         status;   /* in bulk: this item's own; LICET_OK otherwise */
     uint64_t             revision; /* for licet_result_token() */
     licet_error         *error;    /* in bulk: this item's own; NULL otherwise */
+    licet_str           *missing;  /* conditional: names of the parameters without a value, sorted, distinct */
+    size_t               missing_count;
+    licet_allocator      allocator; /* of `missing` */
 } licet_result;
 
-#define LICET_RESULT_INIT { sizeof(licet_result), LICET_NO_PERMISSION, LICET_OK, 0, NULL }
+#define LICET_RESULT_INIT                                                                           \
+    { sizeof(licet_result), LICET_NO_PERMISSION, LICET_OK, 0, NULL, NULL, 0, {0, 0, 0, 0} }
 
 /** True only for a definite yes. Owns: nothing. Errors: none; NULL is false. Threads: the result's. Blocks: no. */
 static inline bool licet_result_allowed(const licet_result *result)
@@ -554,8 +588,9 @@ LICET_API bool licet_check_may_block(const licet_engine *engine, const licet_che
  * Decides whether a subject has a permission on a resource.
  *
  * Owns:    fills *result; give its memory back with licet_result_clear().
- * Errors:  INVALID_ARGUMENT, NOT_FOUND (unknown type or name), LIMIT_EXCEEDED (depth, steps),
- *          DEADLINE_EXCEEDED, INVALID_TOKEN, REVISION_EXPIRED, UNAVAILABLE, OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Errors:  INVALID_ARGUMENT (also a caveat that could not be evaluated: kind eval or type, reason
+ *          CAVEAT_EVALUATION_ERROR or CAVEAT_PARAMETER_TYPE_ERROR), NOT_FOUND (unknown type or name),
+ *          LIMIT_EXCEEDED (depth, steps), DEADLINE_EXCEEDED, INVALID_TOKEN, REVISION_EXPIRED, UNAVAILABLE, OUT_OF_MEMORY, CLOSED, MISUSE.
  *          A denial is not an error. Ids that occur nowhere are a denial.
  * Threads: any number on one engine.
  * Blocks:  only where licet_check_may_block() says so.
