@@ -52,6 +52,8 @@ licet_compile_flags(-fno-delete-null-pointer-checks -fno-strict-overflow -fno-st
 if(LICET_SANITIZE)
     target_compile_options(licet_flags INTERFACE -fsanitize=${LICET_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(licet_flags INTERFACE -fsanitize=${LICET_SANITIZE})
+    # Their instrumentation leads gcc's flow analysis astray.
+    licet_compile_flags(-Wno-maybe-uninitialized)
     if(LICET_SANITIZE MATCHES "undefined")
         target_compile_options(licet_flags INTERFACE -fno-sanitize-recover=undefined)
     endif()
