@@ -1,5 +1,5 @@
-/* From texts to numbers. An id that occurs nowhere is a number too: LIC_NO_NODE, or, where the other id is one as well and
- * could be taken for the same, LIC_OTHER_NODE. */
+/* From texts to numbers. An id that occurs nowhere is a number too: LIC_NO_NODE, or, where the other id is one as
+ * well and could be taken for the same, LIC_OTHER_NODE. */
 #include "engine/question.h"
 
 #include <stdio.h>

@@ -194,19 +194,20 @@ static void the_requests_consistency_holds_for_all_items(void **state)
     licet_check_request requests[2] = { check_of("document:d1", "view", "user:ana"),
                                         check_of("document:d1", "view", "user:bob") };
     licet_result        results[2]  = { LICET_RESULT_INIT, LICET_RESULT_INIT };
+    licet_consistency   then;
     licet_token         before;
     engine_world        w;
 
     (void)state;
     open_world(&w);
     before = w.token;
+    then   = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text) };
     world_delete(&w, "document:d1#viewer@user:ana");
     world_done(&w);
     world_touch(&w, "document:d1#viewer@user:bob");
     world_done(&w);
     requests[0].consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("not looked at") };
-    w.status                = licet_check_bulk(
-                       w.engine, requests, 2, (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text) }, results, &w.error);
+    w.status                = licet_check_bulk(w.engine, requests, 2, then, results, &w.error);
     world_done(&w);
     assert_true(licet_result_allowed(&results[0]));
     assert_false(licet_result_allowed(&results[1]));
