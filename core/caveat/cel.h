@@ -11,17 +11,16 @@
 #include "caveat/type.h"
 
 #define LIC_CEL_MAX_PARAMETERS 64
-#define LIC_CEL_MAX_NESTING 250     /* SpiceDB: expression recursion limit */
-#define LIC_CEL_MAX_BYTES 100000    /* SpiceDB: of an expression */
+#define LIC_CEL_MAX_NESTING 250  /* SpiceDB: expression recursion limit */
+#define LIC_CEL_MAX_BYTES 100000 /* SpiceDB: of an expression */
 #define LIC_CEL_MAX_NODES 100000
 
 typedef struct lic_cel_parameter {
     lic_str                name;
     const lic_caveat_type *type;
+    lic_str                spelling; /* used when type is NULL: a CEL type that no caveat parameter has, as cases of the
+                                        conformance suite bind: "uint", "null_type", "map(int, string)"; types.h */
 } lic_cel_parameter;
-
-/* Types that a conformance case binds and no caveat parameter has; `type` of a parameter is NULL then and this
- * spelling is used: "uint64", "null_type", "map(int,string)", "type", "optional(int)", ... See checker.h. */
 
 typedef struct lic_cel_source {
     lic_str                  text;
