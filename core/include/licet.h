@@ -279,10 +279,11 @@ LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse(licet_str text,
                                                                  licet_error **error);
 
 /**
- * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed.
+ * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed. out->allocator,
+ * if it is set, gives the memory.
  *
  * Owns:    fills *out; give it back with licet_buffer_clear().
- * Errors:  OUT_OF_MEMORY, MISUSE.
+ * Errors:  INVALID_ARGUMENT and LIMIT_EXCEEDED for fields that no text could give, OUT_OF_MEMORY, MISUSE.
  * Threads: any.
  * Blocks:  no.
  */
