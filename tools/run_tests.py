@@ -290,7 +290,14 @@ def in_pieces(command: list[str], files: list[str]) -> Result:
 
 def lint() -> Count:
     total = Count()
-    ours = sources("core/**/*.[ch]", "bindings/**/*.[ch]", "tests/**/*.[ch]", "bench/**/*.[ch]", "examples/**/*.[ch]")
+    ours = sources(
+        "core/**/*.cc",
+        "core/**/*.[ch]",
+        "bindings/**/*.[ch]",
+        "tests/**/*.[ch]",
+        "bench/**/*.[ch]",
+        "examples/**/*.[ch]",
+    )
     compiled = sources("core/**/*.c")
     formatted = [path for path in ours if path not in UNFORMATTED]
     total.add(one(run([str(VENV / "clang-format"), "--dry-run", "--Werror", *formatted], quiet=True)))
