@@ -69,10 +69,13 @@ static licet_status refuse_existing(const memory_store *m, const lic_store_chang
 
     lic_snapshot_pin(m->graph, &head);
     for (size_t i = 0; i < count && status == LICET_OK; i++) {
-        lic_edge edge = find_edge(m, &changes[i]);
+        lic_edge edge;
 
-        if (changes[i].operation == LICET_CREATE && edge.resource.node != LIC_NO_NODE &&
-            edge.subject.node != LIC_NO_NODE && lic_snapshot_has(&head, edge.resource, edge.subject))
+        if (changes[i].operation != LICET_CREATE)
+            continue;
+        edge = find_edge(m, &changes[i]);
+        if (edge.resource.node != LIC_NO_NODE && edge.subject.node != LIC_NO_NODE &&
+            lic_snapshot_has(&head, edge.resource, edge.subject))
             status = fail_exists(m, &changes[i], &edge, error);
     }
     lic_snapshot_unpin(&head);
