@@ -43,8 +43,9 @@ typedef struct lic_cel_budget {
     size_t   memory_bytes; /* counted down; 1 MiB */
 } lic_cel_budget;
 
-/* values[i]: parameter i, or UNKNOWN. Everything the result points to lives in the arena or in the values. The result may
- * be UNKNOWN or ERROR. false: the budget or the memory ran out, *limit says which in plain words. */
+/* values[i]: parameter i, or UNKNOWN. Everything the result points to lives in the arena, in the values or in the
+ * compiled expression. The result may be UNKNOWN or ERROR. false: the budget ran out, *limit says what of it in plain words; or, with *limit == NULL, out of
+ * memory. */
 bool lic_cel_evaluate(const lic_cel *cel, const lic_cel_value *values, lic_arena *arena, lic_cel_budget *budget,
                       lic_cel_value *result, const char **limit);
 
