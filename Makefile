@@ -62,7 +62,7 @@ bench: build
 	@$(IN_TREE) tools/run_benches.sh
 
 format: setup-test
-	@find core bindings tests bench examples \( -name '*.[ch]' -o -name '*.cc' \) ! -path core/include/licet.h ! -name unicode_table.h \
+	@find core bindings tests bench examples \( -name '*.[ch]' -o -name '*.cc' \) ! -path core/include/licet.h ! -name '*_table.h' \
 	    -exec .venv/bin/clang-format -i {} +
 	@.venv/bin/ruff format -q . && .venv/bin/ruff check -q --fix .
 
