@@ -30,7 +30,7 @@ static void an_id_that_becomes_known_meanwhile_is_still_itself(void **state)
     static const struct {
         const char *resource;
         bool        same; /* as the subject */
-    } cases[] = { { "group:new", true }, { "group:other", false }, { "group:eng", false } };
+    } cases[]                       = { { "group:new", true }, { "group:other", false }, { "group:eng", false } };
     const licet_check_request first = check_of("group:eng", "member", "group:new#member");
     engine_world              w;
     lic_snapshot              before;
