@@ -500,11 +500,19 @@ static const lic_cel_type *check_map(checker *c, const lic_cel_node *node)
 
 static const lic_cel_type *check_logic(checker *c, const lic_cel_node *node)
 {
+    const lic_cel_type *boolean = simple(LIC_CEL_TYPE_BOOL), *result = boolean;
+
     for (size_t i = 0; i < node->count; i++) {
-        if (!assert_type(c, node->children[i]->offset, child_type(node, i), simple(LIC_CEL_TYPE_BOOL)))
+        const lic_cel_type *operand = child_type(node, i);
+
+        if (lic_cel_assignable(&c->unifier, &operand, &boolean, 1))
+            continue;
+        if (c->unifier.failure != LIC_CEL_UNIFY_FINE)
             return NULL;
+        expected_type(c, node->children[i]->offset, boolean, operand);
+        result = simple(LIC_CEL_TYPE_ERROR);
     }
-    return simple(LIC_CEL_TYPE_BOOL);
+    return result;
 }
 
 /* All children are arguments. */
