@@ -139,6 +139,7 @@ static void told_type(checker *c, uint32_t offset, const char *format, const lic
 static void no_overload(checker *c, uint32_t offset, lic_str name, const lic_cel_type *const *arguments, size_t count,
                         bool member)
 {
+    size_t   first = member ? 1 : 0; /* of those in parentheses */
     lic_text text;
 
     if (c->status != LICET_OK && (c->status != LICET_SCHEMA_ERROR || offset >= c->error_offset))
@@ -147,8 +148,8 @@ static void no_overload(checker *c, uint32_t offset, lic_str name, const lic_cel
     if (member)
         add_type(c, &text, arguments[0]);
     lic_text_add(&text, member ? LIC_STR(".(") : LIC_STR("("));
-    for (size_t i = member; i < count && i < 8; i++) {
-        if (i > member)
+    for (size_t i = first; i < count && i < 8; i++) {
+        if (i > first)
             lic_text_add_literal(&text, ", ");
         add_type(c, &text, arguments[i]);
     }
