@@ -345,6 +345,7 @@ static bool find_type(lic_str name)
 static const lic_cel_type *means_type(lic_cel_node *node, lic_str name)
 {
     node->kind         = LIC_CEL_NODE_IDENT;
+    node->count        = 0; /* of a qualified name: it is one now */
     node->meaning      = LIC_CEL_MEANS_TYPE;
     node->name         = name;
     node->literal.kind = LIC_CEL_TYPE;
