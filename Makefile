@@ -36,7 +36,7 @@ native:
 python: build/python.stamp
 
 PYTHON_INPUTS := setup.py pyproject.toml README.md cmake/python.map tools/requirements.txt \
-    $(shell find core bindings/python python -type f \( -name '*.[ch]' -o -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
+    $(shell find core bindings/python python -type f \( -name '*.[ch]' -o -name '*.cc' -o -name '*.py' -o -name '*.pyi' -o -name py.typed \) 2>/dev/null)
 
 build/python.stamp: $(PYTHON_INPUTS) .venv/.requirements
 	@echo '==> Building and installing the Python package into .venv' >&2
@@ -62,7 +62,7 @@ bench: build
 	@$(IN_TREE) tools/run_benches.sh
 
 format: setup-test
-	@find core bindings tests bench examples -name '*.[ch]' ! -path core/include/licet.h ! -name unicode_table.h \
+	@find core bindings tests bench examples \( -name '*.[ch]' -o -name '*.cc' \) ! -path core/include/licet.h ! -name '*_table.h' \
 	    -exec .venv/bin/clang-format -i {} +
 	@.venv/bin/ruff format -q . && .venv/bin/ruff check -q --fix .
 

@@ -25,9 +25,12 @@ os.chdir(ROOT)
 SANITIZE = os.environ.get("LICET_SANITIZE", "")
 WITH_YAML = os.environ.get("LICET_WITH_YAML", "1") != "0"
 
+# RE2 is C++; what wraps it is the only C++ of the core.
+CXX_SOURCES = sorted(glob("core/*/*.cc"))
+STANDARDS = {".c": "-std=c11", ".cc": "-std=c++17"}
+
 # The flags of cmake/LicetFlags.cmake. Each is used where the compiler knows it.
 COMPILE_FLAGS = [
-    "-std=c11",
     "-g",
     "-Wall",
     "-Wextra",
@@ -84,7 +87,7 @@ class BuildExtension(build_ext):
                     output_dir=self.build_temp,
                     macros=ext.define_macros,
                     include_dirs=ext.include_dirs,
-                    extra_postargs=ext.extra_compile_args,
+                    extra_postargs=[STANDARDS[Path(source).suffix], *ext.extra_compile_args],
                 )
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -110,7 +113,7 @@ class BuildExtension(build_ext):
 
 
 def extension():
-    packages = ["jansson", "libxxhash"] + (["yaml-0.1"] if WITH_YAML else [])
+    packages = ["jansson", "libxxhash"] + (["yaml-0.1"] if WITH_YAML else []) + (["re2"] if CXX_SOURCES else [])
     compile_flags = list(COMPILE_FLAGS)
     link_flags = [*LINK_FLAGS, "-Wl,--version-script=cmake/python.map"]
     if SANITIZE:
@@ -124,12 +127,15 @@ def extension():
         compile_flags += ["-Werror"]
     return Extension(
         "licet._licet",
-        sources=sorted(glob("bindings/python/*.c") + glob("core/*/*.c") + glob("core/*/*/*.c")),
+        sources=sorted(glob("bindings/python/*.c") + glob("core/*/*.c") + glob("core/*/*/*.c")) + CXX_SOURCES,
         depends=sorted(glob("bindings/python/*.h") + glob("core/**/*.h", recursive=True)) + ["setup.py"],
         include_dirs=["core", "core/include", "bindings/python"],
         define_macros=[("_GNU_SOURCE", None)] + ([("LICET_WITH_YAML", "1")] if WITH_YAML else []),
         extra_compile_args=compile_flags + pkg_config("--cflags", packages),
-        extra_link_args=link_flags + pkg_config("--libs", packages) + ["-pthread"],
+        extra_link_args=link_flags
+        + pkg_config("--libs", packages)
+        + ["-pthread"]
+        + (["-lstdc++"] if CXX_SOURCES else []),
     )
 
 

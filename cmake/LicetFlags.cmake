@@ -42,6 +42,8 @@ endfunction()
 
 set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG ${CMAKE_C_FLAGS_DEBUG})
+set(CMAKE_CXX_FLAGS_RELEASE ${CMAKE_C_FLAGS_RELEASE})
 
 # The same source gives the same bytes, wherever it lies.
 licet_compile_flags(-ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}=.)
@@ -52,8 +54,11 @@ licet_compile_flags(-fno-delete-null-pointer-checks -fno-strict-overflow -fno-st
 if(LICET_SANITIZE)
     target_compile_options(licet_flags INTERFACE -fsanitize=${LICET_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(licet_flags INTERFACE -fsanitize=${LICET_SANITIZE})
+    # Their instrumentation leads gcc's flow analysis astray.
+    licet_compile_flags(-Wno-maybe-uninitialized)
     if(LICET_SANITIZE MATCHES "undefined")
-        target_compile_options(licet_flags INTERFACE -fno-sanitize-recover=undefined)
+        target_compile_options(licet_flags INTERFACE -fno-sanitize-recover=undefined
+                               $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
     endif()
 else()
     # Zeroed variables would hide from the sanitizers what they are there to find.

@@ -2,12 +2,12 @@
 # its path. Files of a folder called support/ are linked into all of them.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-file(GLOB LICET_TEST_SUPPORT CONFIGURE_DEPENDS tests/core/support/*.c)
+file(GLOB LICET_TEST_SUPPORT CONFIGURE_DEPENDS tests/core/support/*.c tests/conformance/support/*.c)
 file(GLOB_RECURSE LICET_TEST_SOURCES CONFIGURE_DEPENDS tests/core/*.c tests/faults/*.c tests/conformance/*.c)
 list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/support/")
 
 add_library(licet_test_flags INTERFACE)
-target_include_directories(licet_test_flags INTERFACE tests/core/support)
+target_include_directories(licet_test_flags INTERFACE tests/core/support tests/conformance/support)
 target_compile_definitions(licet_test_flags INTERFACE LICET_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 target_link_libraries(licet_test_flags INTERFACE licet_private licet_flags PkgConfig::CMOCKA)
 

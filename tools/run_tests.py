@@ -33,9 +33,8 @@ SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "second_deadlock_stack=1:die_after_fork=0",
 }
 
-GENERATED = {"core/base/unicode_table.h"}
-# Its tables and initialisers are laid out by hand.
-UNFORMATTED = GENERATED | {"core/include/licet.h"}
+# The public header's tables and initialisers are laid out by hand; the others are generated.
+UNFORMATTED = r"core/include/licet\.h|.*_table\.h"
 
 
 @dataclass
@@ -290,14 +289,27 @@ def in_pieces(command: list[str], files: list[str]) -> Result:
 
 def lint() -> Count:
     total = Count()
-    ours = sources("core/**/*.[ch]", "bindings/**/*.[ch]", "tests/**/*.[ch]", "bench/**/*.[ch]", "examples/**/*.[ch]")
+    ours = sources(
+        "core/**/*.cc",
+        "core/**/*.[ch]",
+        "bindings/**/*.[ch]",
+        "tests/**/*.[ch]",
+        "bench/**/*.[ch]",
+        "examples/**/*.[ch]",
+    )
     compiled = sources("core/**/*.c")
-    formatted = [path for path in ours if path not in UNFORMATTED]
+    formatted = [path for path in ours if not re.fullmatch(UNFORMATTED, path)]
     total.add(one(run([str(VENV / "clang-format"), "--dry-run", "--Werror", *formatted], quiet=True)))
     total.add(one(run([str(VENV / "ruff"), "check", "-q", "."], quiet=True)))
     # The preset that keeps assertions: they tell the analyzer what holds.
     total.add(one(run(["cmake", "--preset", "dev"], quiet=True)))
-    total.add(one(in_pieces(["clang-tidy", "--quiet", "-p", str(BUILD / "dev")], compiled)))
+    total.add(
+        one(
+            in_pieces(
+                ["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", str(BUILD / "dev")], compiled
+            )
+        )
+    )
     total.add(
         one(
             run(

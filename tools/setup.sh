@@ -30,6 +30,10 @@ look() {
     need libjansson-dev library jansson
     need libyaml-dev library yaml-0.1
     need libxxhash-dev library libxxhash
+    if ls core/*/*.cc >/dev/null 2>&1; then
+        need g++ on_path c++
+        need libre2-dev library re2
+    fi
     need python3 on_path python3
     need python3-venv python_can 'import venv, ensurepip'
     need python3-dev python_can \

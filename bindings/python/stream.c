@@ -97,7 +97,9 @@ static PyObject *stream_get_token(PyObject *self, void *Py_UNUSED(closure))
 {
     licet_token token = { { 0 } };
 
+    Py_BEGIN_CRITICAL_SECTION(self);
     licet_stream_token(((stream_object *)self)->stream, &token);
+    Py_END_CRITICAL_SECTION();
     return token_to_py(&token);
 }
 

@@ -28,6 +28,15 @@ typedef enum lic_cel_fold {
  * with "result + [body]". So an unknown or an error in a test (the bodies of EXISTS_ONE and FILTER; LOOP_WHEN) takes the
  * place of the result so far, the last one counts; in a body of MAP it does only if there was none before. */
 
+/* What b of a CALL holds besides the number of operands. SpiceDB runs the overload that the checker chose, and that one
+ * takes no other kind: a parameter `uint` is checked as int, so int(x), uint(x), double(x) and string(x) of it are "no
+ * such overload", though string(5u) is fine. For a call of conversion (TO_*) whose operand's type the checker knew:
+ * which kind it was. */
+#define LIC_CEL_CALL(count) ((uint32_t)(count))
+#define LIC_CEL_CALL_OF(count, kind) ((uint32_t)(count) | ((uint32_t)(kind) + 1) << 8)
+#define LIC_CEL_CALL_COUNT(b) ((b) & 0xff)
+#define LIC_CEL_CALL_KIND(b) ((b) >> 8) /* 0: any; else lic_cel_kind + 1 */
+
 /* Functions and operators with strict operands. Which overload is chosen at run time by the kinds of the operands; none:
  * the error "no such overload". Name, name in CEL. Operators that the grammar has: cel-go's internal names. */
 #define LIC_CEL_FUNCTION_LIST(X)                                                                    \
@@ -97,7 +106,7 @@ typedef enum lic_cel_opcode {
     LIC_CEL_OP_SELECT,          /* a: constant (name)   v      -> v.name; strict; optionals stay optional */
     LIC_CEL_OP_OPTIONAL_SELECT, /* a: constant (name)   v      -> v.?name */
     LIC_CEL_OP_HAS,             /* a: constant (name)   v      -> has(v.name) */
-    LIC_CEL_OP_CALL,            /* a: function, b: count  v..  -> result; strict */
+    LIC_CEL_OP_CALL,            /* a: function, b: count (LIC_CEL_CALL)  v..  -> result; strict */
     LIC_CEL_OP_LIST,            /* a: count, b: constant (LIST of the indices of optional items) or UINT32_MAX  v.. -> list; strict */
     LIC_CEL_OP_MAP,             /* a: entries, b: as LIST, of entries          k v k v.. -> map; strict */
     LIC_CEL_OP_JUMP,            /* a: target                                  no change */
@@ -118,7 +127,8 @@ typedef enum lic_cel_opcode {
                                    one element and goes on without v */
     LIC_CEL_OP_OPTIONAL_WRAP,   /* v -> optional.of(v), closing that loop; strict */
     LIC_CEL_OP_OR_ELSE          /* a: end, b: 0 or(), 1 orValue()   v: an optional with a value: leaves v (or()) or what is in it
-                                   (orValue()) and jumps to a; none: goes on without v; no optional at all: v stays, jumps to a */
+                                   (orValue()) and jumps to a; none: goes on without v; unknown or error: v stays, jumps to a;
+                                   no optional at all: the error "no such overload", jumps to a */
 } lic_cel_opcode;
 
 typedef struct lic_cel_instruction {

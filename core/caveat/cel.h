@@ -11,17 +11,16 @@
 #include "caveat/type.h"
 
 #define LIC_CEL_MAX_PARAMETERS 64
-#define LIC_CEL_MAX_NESTING 250     /* SpiceDB: expression recursion limit */
-#define LIC_CEL_MAX_BYTES 100000    /* SpiceDB: of an expression */
+#define LIC_CEL_MAX_NESTING 250  /* SpiceDB: expression recursion limit */
+#define LIC_CEL_MAX_BYTES 100000 /* SpiceDB: of an expression */
 #define LIC_CEL_MAX_NODES 100000
 
 typedef struct lic_cel_parameter {
     lic_str                name;
     const lic_caveat_type *type;
+    lic_str                spelling; /* used when type is NULL: a CEL type that no caveat parameter has, as cases of the
+                                        conformance suite bind: "uint", "null_type", "map(int, string)"; types.h */
 } lic_cel_parameter;
-
-/* Types that a conformance case binds and no caveat parameter has; `type` of a parameter is NULL then and this
- * spelling is used: "uint64", "null_type", "map(int,string)", "type", "optional(int)", ... See checker.h. */
 
 typedef struct lic_cel_source {
     lic_str                  text;
@@ -44,8 +43,9 @@ typedef struct lic_cel_budget {
     size_t   memory_bytes; /* counted down; 1 MiB */
 } lic_cel_budget;
 
-/* values[i]: parameter i, or UNKNOWN. Everything the result points to lives in the arena or in the values. The result may
- * be UNKNOWN or ERROR. false: the budget or the memory ran out, *limit says which in plain words. */
+/* values[i]: parameter i, or UNKNOWN. Everything the result points to lives in the arena, in the values or in the
+ * compiled expression. The result may be UNKNOWN or ERROR. false: the budget ran out, *limit says what of it in plain words; or, with *limit == NULL, out of
+ * memory. */
 bool lic_cel_evaluate(const lic_cel *cel, const lic_cel_value *values, lic_arena *arena, lic_cel_budget *budget,
                       lic_cel_value *result, const char **limit);
 

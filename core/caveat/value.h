@@ -28,10 +28,12 @@ typedef enum lic_cel_kind {
     LIC_CEL_ERROR
 } lic_cel_kind;
 
-/* Seconds since 1970 UTC and nanoseconds [0, 999999999]; years 1 to 9999. */
+/* Seconds since 1970 UTC and nanoseconds [0, 999999999]; years 1 to 9999, and a little more where a parameter was written
+ * so (caveats.md 3). offset: seconds east of UTC that it was written with; only printing looks at it, as in SpiceDB. */
 typedef struct lic_cel_timestamp {
     int64_t  seconds;
     uint32_t nanoseconds;
+    int32_t  offset;
 } lic_cel_timestamp;
 
 /* An IPv4-mapped IPv6 address is stored as the IPv4 address. zone: of IPv6 only; not given: none. */
@@ -71,13 +73,14 @@ struct lic_cel_list {
 
 /* Entries in the order they were written, except that the later of two identical keys replaced the earlier. */
 typedef struct lic_cel_entry {
-    lic_cel_value key; /* BOOL, INT, UINT or STRING */
+    lic_cel_value key; /* BOOL, INT, UINT or STRING; from a literal also something else, which only equal keys find */
     lic_cel_value value;
 } lic_cel_entry;
 
 struct lic_cel_map {
     const lic_cel_entry *entries;
     size_t               count;
+    bool                 given; /* a parameter's value or a part of one, not a literal: isSubtreeOf takes no other */
 };
 
 #endif

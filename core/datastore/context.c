@@ -106,8 +106,8 @@ static licet_status parse(lic_str text, bool *doubles, json_t **value, licet_err
 licet_status lic_context_check(lic_str text, licet_error **error)
 {
     json_t      *value;
-    bool         doubles;
-    licet_status status = parse(text, &doubles, &value, error);
+    bool         doubles = false;
+    licet_status status  = parse(text, &doubles, &value, error);
 
     json_decref(value);
     return status;
@@ -144,8 +144,8 @@ static bool print_value(json_t *value, bool doubles, lic_text *out)
 licet_status lic_context_print(lic_str text, lic_text *out, licet_error **error)
 {
     json_t      *value;
-    bool         doubles;
-    licet_status status = parse(text, &doubles, &value, error);
+    bool         doubles = false;
+    licet_status status  = parse(text, &doubles, &value, error);
 
     if (status == LICET_OK && json_object_size(value) > 0 && !print_value(value, doubles, out))
         status = lic_fail_memory(error);

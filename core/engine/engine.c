@@ -184,8 +184,10 @@ static bool is_engine(const licet_engine *engine)
 
 void licet_close(licet_engine *engine)
 {
-    if (is_engine(engine))
-        lic_gate_close(&engine->gate);
+    if (!is_engine(engine))
+        return;
+    lic_gate_close(&engine->gate);
+    lic_graph_stop(engine->graph);
 }
 
 void licet_engine_retain(licet_engine *engine)

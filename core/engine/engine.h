@@ -13,7 +13,8 @@
 #include "engine/token.h"
 #include "eval/eval.h"
 
-/* For buffers of one call: filling them with zeros, as our builds do with all variables, would cost more than a check. */
+/* For buffers of one call: filling them with zeros, as our builds do with all variables, would cost more than a
+ * check. */
 #if defined(__has_attribute)
 #if __has_attribute(uninitialized)
 #define LIC_UNINITIALIZED __attribute__((uninitialized))

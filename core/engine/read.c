@@ -105,8 +105,8 @@ static bool keep_filter(licet_stream *stream)
 
 static licet_status stream_fill(licet_stream *stream, const licet_read_request *request, licet_error **error)
 {
-    lic_snapshot snapshot;
-    licet_status status = pin(stream, request, &snapshot, error);
+    lic_snapshot snapshot = { .graph = NULL };
+    licet_status status   = pin(stream, request, &snapshot, error);
 
     if (status != LICET_OK)
         return status;

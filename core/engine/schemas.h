@@ -1,8 +1,8 @@
 /* The schemas in force: a revision is judged by the schema that was written last before it.
  *
  * A list, newest first. Readers walk it without a lock, for a revision that they have pinned. Law: an entry is in the
- * list before its revision can be pinned, and leaves it only when no revision that can be pinned needs it; its memory goes
- * through the graph's retirement. */
+ * list before its revision can be pinned, and leaves it only when no revision that can be pinned needs it; its memory
+ * goes through the graph's retirement. */
 #ifndef LIC_ENGINE_SCHEMAS_H
 #define LIC_ENGINE_SCHEMAS_H
 

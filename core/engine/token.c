@@ -173,8 +173,8 @@ void lic_token_make(const lic_identity *identity, uint64_t revision, licet_token
 
 licet_status lic_token_read(const lic_identity *identity, lic_str text, uint64_t *revision, licet_error **error)
 {
-    uint8_t      bytes[TOKEN_BYTES];
-    licet_status status = open_sealed(identity, "token", text, bytes, sizeof bytes, error);
+    uint8_t      bytes[TOKEN_BYTES] = { 0 };
+    licet_status status             = open_sealed(identity, "token", text, bytes, sizeof bytes, error);
 
     *revision = status == LICET_OK ? get_number(bytes + 2 + LIC_MARK_BYTES, 8) : 0;
     return status;
@@ -201,9 +201,9 @@ static lic_ref get_ref(const uint8_t *bytes)
 
 licet_status lic_cursor_read(const lic_identity *identity, lic_str text, lic_cursor *cursor, licet_error **error)
 {
-    uint8_t        bytes[CURSOR_BYTES];
-    const uint8_t *place  = bytes + HEADER_BYTES;
-    licet_status   status = open_sealed(identity, "cursor", text, bytes, sizeof bytes, error);
+    uint8_t        bytes[CURSOR_BYTES] = { 0 };
+    const uint8_t *place               = bytes + HEADER_BYTES;
+    licet_status   status              = open_sealed(identity, "cursor", text, bytes, sizeof bytes, error);
 
     if (status != LICET_OK)
         return status;

@@ -34,12 +34,20 @@ static licet_status fail_count(licet_error **error, const char *reason, const ch
 
 /* ---------------------------------------------------------- before the lock */
 
+static bool is_operation(licet_operation operation)
+{
+    return operation == LICET_CREATE || operation == LICET_TOUCH || operation == LICET_DELETE;
+}
+
 static licet_status update_check(const licet_update *update, size_t index, licet_error **error)
 {
     char field[48];
 
+    /* Most are right: only those that are not need their number as text. */
+    if (is_operation(update->operation) && lic_relationship_check("", &update->relationship, NULL) == LICET_OK)
+        return LICET_OK;
     number_name(field, sizeof field, "update", index);
-    if (update->operation != LICET_CREATE && update->operation != LICET_TOUCH && update->operation != LICET_DELETE)
+    if (!is_operation(update->operation))
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                         "%s: %d is none of create, touch and delete", field, (int)update->operation);
     return lic_relationship_check(field, &update->relationship, error);
@@ -82,36 +90,45 @@ static licet_status preconditions_check(const licet_precondition *preconditions,
     return status;
 }
 
-/* The six names, in the notation of texts; not given when memory ran out. */
-static lic_str identity_of(lic_arena *arena, const licet_relationship *r, licet_error **error)
+static char *put(char *at, lic_str s)
 {
-    licet_relationship bare = *r;
-    lic_text           text;
-    lic_str            copy = { NULL, 0 };
+    if (s.size > 0)
+        memcpy(at, s.data, s.size);
+    return at + s.size;
+}
 
-    bare.caveat_name    = (lic_str){ NULL, 0 };
-    bare.caveat_context = (lic_str){ NULL, 0 };
-    bare.expiration     = (lic_str){ NULL, 0 };
-    lic_text_init(&text, arena->memory);
-    if (lic_relationship_print(&bare, &text, error) == LICET_OK && !text.failed)
-        copy = lic_arena_str(arena, lic_text_str(&text));
-    lic_text_free(&text);
-    return copy;
+/* The six names, in the notation of texts; not given when memory ran out. */
+static lic_str identity_of(lic_arena *arena, const licet_relationship *r)
+{
+    lic_str relation = lic_subject_relation(r);
+    size_t  room     = r->resource_type.size + r->resource_id.size + r->relation.size + r->subject_type.size +
+                  r->subject_id.size + relation.size + 5; /* of checked sizes: no overflow */
+    char *text = lic_arena_alloc(arena, room);
+    char *at   = text;
+
+    if (text == NULL)
+        return (lic_str){ NULL, 0 };
+    at = put(put(put(at, r->resource_type), LIC_STR(":")), r->resource_id);
+    at = put(put(put(at, LIC_STR("#")), r->relation), LIC_STR("@"));
+    at = put(put(put(at, r->subject_type), LIC_STR(":")), r->subject_id);
+    if (lic_str_given(relation))
+        at = put(put(at, LIC_STR("#")), relation);
+    return (lic_str){ text, (size_t)(at - text) };
 }
 
 static licet_status duplicates_check(lic_arena *arena, lic_map *seen, const licet_write_request *request,
                                      licet_error **error)
 {
     for (uint32_t i = 0; i < request->update_count; i++) {
-        lic_str  identity = identity_of(arena, &request->updates[i].relationship, error);
+        lic_str  identity = identity_of(arena, &request->updates[i].relationship);
         uint32_t first;
 
         if (!lic_str_given(identity) || !lic_map_add(seen, identity, i, &first))
             return lic_fail_memory(error);
         if (first != i)
             return lic_fail_reason(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
-                                   LIC_NOWHERE, "found more than one update with relationship `%.*s` in this request",
-                                   LIC_STR_ARG(identity));
+                                   LIC_NOWHERE, "found more than one update with relationship %Q in this request",
+                                   &identity);
     }
     return LICET_OK;
 }

@@ -145,17 +145,17 @@ static bool add_operator(system *s, step_kind kind, uint32_t operands)
 /* An operand that is another goal, one step away from one at `distance`. */
 static bool add_goal(system *s, lic_goal goal, uint32_t distance, bool contrary)
 {
-    const lic_relation *relation;
-    const lic_failure   failure = lic_goal_steps(s->eval, 1);
-    uint32_t            number  = 0;
+    const lic_relation *relation = &s->eval->program->relations[goal.relation];
+    const lic_failure   failure  = lic_goal_steps(s->eval, 1);
+    uint32_t            number   = 0;
 
     if (failure != LIC_FAILURE_NONE)
         return failed(s, failure);
-    if (lic_goal_is_subject(s->eval, goal))
+    if (lic_goal_is_subject(s->eval, relation, goal.node))
         return add_value(s, LIC_MEMBERSHIP_YES);
     if (distance + 1 >= s->eval->limits.max_depth)
         return add_step(s, STEP_UNKNOWN, contrary, 0, LIC_MEMBERSHIP_NO);
-    goal.relation = lic_goal_named(s->eval, goal.relation);
+    goal.relation = lic_goal_named(s->eval, relation, goal.relation);
     relation      = &s->eval->program->relations[goal.relation];
     if (lic_goal_is_leaf(relation))
         return add_value(
@@ -435,7 +435,7 @@ lic_membership lic_eval_fixpoint(lic_eval *eval, lic_goal root)
     system         s     = { .eval = eval };
     lic_membership value = LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH);
 
-    root.relation = lic_goal_named(eval, root.relation);
+    root.relation = lic_goal_named(eval, &eval->program->relations[root.relation], root.relation);
     lic_arena_init(&s.scratch, eval->arena->memory);
     if (lay_out(&s, root) && has_cycle(&s))
         value = solve(&s);

@@ -56,9 +56,11 @@ typedef lic_eval_frame frame;
 
 /* One walk. */
 typedef struct walk {
-    lic_eval   *eval;
-    size_t      count; /* frames in use */
-    lic_failure stopped;
+    lic_eval           *eval;
+    const lic_relation *relations; /* of the program */
+    const lic_op       *ops;
+    size_t              count; /* frames in use */
+    lic_failure         stopped;
 } walk;
 
 /* One step of a frame brings a finding, or instead of a value one of these. */
@@ -135,7 +137,7 @@ INLINE frame *prepare(walk *w, frame_kind kind, frame_join join, lic_goal goal, 
 INLINE lic_finding begin_operator(walk *w, uint32_t op_index, lic_goal goal, uint32_t depth)
 {
     const lic_program *program = w->eval->program;
-    const lic_op      *op      = &program->ops[op_index];
+    const lic_op      *op      = &w->ops[op_index];
     const frame_join   join    = op->kind == LIC_OP_INTERSECTION ? JOIN_AND
                                  : op->kind == LIC_OP_EXCLUSION  ? JOIN_MINUS
                                                                  : JOIN_OR;
@@ -148,7 +150,7 @@ INLINE lic_finding begin_operator(walk *w, uint32_t op_index, lic_goal goal, uin
         f->operands = program->children + op->first;
         f->end      = op->count;
     } else { /* a permission that is a single operand */
-        f->operands = &program->relations[goal.relation].op;
+        f->operands = &w->relations[goal.relation].op;
         f->end      = 1;
     }
     w->count++;
@@ -259,25 +261,36 @@ INLINE lic_finding begin_permission(walk *w, lic_goal goal, uint32_t depth)
         return known;
     if (is_in_progress(w, goal))
         return stop(w, LIC_FAILURE_DEPTH); /* a cycle */
-    return begin_operator(w, w->eval->program->relations[goal.relation].op, goal, depth);
+    return begin_operator(w, w->relations[goal.relation].op, goal, depth);
+}
+
+/* Most relations have no rows on most objects; that is seen at a glance. */
+INLINE bool has_rows(const walk *w, lic_ref resource)
+{
+    lic_walk rows;
+
+    lic_walk_subjects(w->eval->snapshot, resource, &rows);
+    return !lic_goal_rows_ended(&rows);
 }
 
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
 static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
 {
-    const lic_relation *relation;
+    const lic_relation *relation = &w->relations[goal.relation];
     lic_ways_in         ways;
     lic_membership      direct;
 
-    if (lic_goal_is_subject(w->eval, goal))
+    if (lic_goal_is_subject(w->eval, relation, goal.node))
         return lic_finding_of(LIC_YES, NULL, 0);
     if (depth == 0)
         return lic_finding_of(LIC_FAILED, NULL, 0);
-    goal.relation = lic_goal_named(w->eval, goal.relation);
-    relation      = &w->eval->program->relations[goal.relation];
+    goal.relation = lic_goal_named(w->eval, relation, goal.relation);
+    relation      = &w->relations[goal.relation];
     if (relation->is_permission)
         return begin_permission(w, goal, depth);
-    ways   = lic_goal_ways_in(w->eval, relation);
+    ways = lic_goal_ways_in(w->eval, relation);
+    if (ways.first != ways.end && !has_rows(w, (lic_ref){ relation->slot, goal.node }))
+        return lic_finding_of(LIC_NO, NULL, 1);
     direct = lic_goal_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
     if (direct.value != LIC_YES && ways.first != ways.end)
         return begin_usersets(w, goal, depth, ways, direct);
@@ -305,10 +318,11 @@ INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_
         return no_finding(WALK_STOPPED);
     f->arrow    = op;
     f->row_slot = LIC_NO_SLOT;
-    lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->eval->program->relations[op->relation].slot, node }, &f->walk);
+    lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->relations[op->relation].slot, node }, &f->walk);
     if (!read_target(w, f, &f->ready[1]))
         return lic_finding_of(LIC_NO, NULL, 1);
-    if (!read_target(w, f, &f->ready[0])) /* of a single row, any and all are what it gives */
+    /* Of a single row, any and all are what it gives. */
+    if (lic_goal_rows_ended(&f->walk) || !read_target(w, f, &f->ready[0]))
         return step_to(w, f->ready[1], depth);
     f->ready_count = 2;
     w->count++;
@@ -333,7 +347,7 @@ INLINE lic_finding next_operand(walk *w, frame *f)
 
     if (f->next == f->end)
         return no_finding(OPERANDS_ENDED);
-    op = &w->eval->program->ops[f->operands[f->next++]];
+    op = &w->ops[f->operands[f->next++]];
     switch (op->kind) {
     case LIC_OP_NAME:
         return step_to(w, (lic_goal){ op->relation, f->node }, f->depth);
@@ -417,7 +431,8 @@ static lic_finding end_frames(walk *w)
         if (f->relation != LIC_NO_REL) {
             const lic_goal goal = { f->relation, f->node };
 
-            if (w->eval->memo != NULL && !lic_eval_memo_add(w->eval->memo, goal, f->depth, finding))
+            /* The question itself is seldom a part of the next one. */
+            if (w->eval->memo != NULL && w->count > 0 && !lic_eval_memo_add(w->eval->memo, goal, f->depth, finding))
                 return stop(w, LIC_FAILURE_MEMORY);
             finding = lic_finding_beyond(finding);
         }
@@ -512,7 +527,7 @@ licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic
                             licet_error **error)
 {
     const lic_goal root = { relation, node };
-    walk           w    = { .eval = eval };
+    walk           w    = { .eval = eval, .relations = eval->program->relations, .ops = eval->program->ops };
     lic_membership found;
 
     *answer = LIC_MEMBERSHIP_NO;

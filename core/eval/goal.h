@@ -15,18 +15,16 @@ typedef struct lic_goal {
 #define LIC_STEPS_PER_CLOCK 4096u
 
 /* Identity (api.md 4.1). */
-static inline bool lic_goal_is_subject(const lic_eval *eval, lic_goal goal)
+static inline bool lic_goal_is_subject(const lic_eval *eval, const lic_relation *relation, uint32_t node)
 {
-    return goal.node == eval->subject.node && eval->program->relations[goal.relation].slot == eval->subject.slot;
+    return node == eval->subject.node && relation->slot == eval->subject.slot;
 }
 
 /* SpiceDB: an alias is replaced by what it names unless the subject's type is the resource's, for then one of the
  * names between may be the subject itself (internal/dispatch/graph, DispatchCheck). */
-static inline lic_rel lic_goal_named(const lic_eval *eval, lic_rel relation)
+static inline lic_rel lic_goal_named(const lic_eval *eval, const lic_relation *relation, lic_rel number)
 {
-    const lic_relation *named = &eval->program->relations[relation];
-
-    return named->is_permission && named->definition != eval->subject_definition ? named->alias_of : relation;
+    return relation->is_permission && relation->definition != eval->subject_definition ? relation->alias_of : number;
 }
 
 /* `self` in the goal's permission: the resource itself, as a subject without relation. */
@@ -104,6 +102,12 @@ static inline lic_membership lic_goal_direct(const lic_eval *eval, lic_ways_in w
     else if (ways.wildcard && found.value != LIC_YES)
         found = lic_membership_or(eval->arena, found, lic_goal_row(eval, resource, eval->everyone));
     return found;
+}
+
+/* Certainly no more rows? Without a look at the graph; it may be no more rows all the same. */
+static inline bool lic_goal_rows_ended(const lic_walk *walk)
+{
+    return walk->next == walk->end && !walk->touched;
 }
 
 /* A row of an arrow's tupleset leads to this relation of the row's object; its subject relation is ignored.

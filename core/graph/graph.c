@@ -83,6 +83,11 @@ no_epochs:
     return NULL;
 }
 
+void lic_graph_stop(lic_graph *graph)
+{
+    lic_merge_end(graph);
+}
+
 void lic_graph_free(lic_graph *graph)
 {
     if (graph == NULL)

@@ -68,6 +68,9 @@ typedef struct lic_graph_options {
 lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_graph_options *options);
 /* Waits for a merge in progress. No reader may be left. NULL is fine. */
 void lic_graph_free(lic_graph *graph);
+/* Waits for a merge in progress, which ends early, and begins no other. For closing: no writer, no reader; twice is
+ * fine. */
+void lic_graph_stop(lic_graph *graph);
 
 /* ------------------------------------------------------------- object ids */
 

@@ -288,10 +288,11 @@ LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse(licet_str text,
                                                                  licet_error **error);
 
 /**
- * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed.
+ * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed. out->allocator,
+ * if it is set, gives the memory.
  *
  * Owns:    fills *out; give it back with licet_buffer_clear().
- * Errors:  OUT_OF_MEMORY, MISUSE.
+ * Errors:  INVALID_ARGUMENT and LIMIT_EXCEEDED for fields that no text could give, OUT_OF_MEMORY, MISUSE.
  * Threads: any.
  * Blocks:  no.
  */
@@ -687,7 +688,8 @@ LICET_API LICET_MUST_CHECK licet_status licet_validate(licet_engine *engine, con
                                                        licet_report **report, licet_error **error);
 
 /** Counts, and one finding (false: no such index; failures and warnings share one numbering, in file order).
- *  Owns: fills the record; views live as long as the report. Errors: none. Threads: any. Blocks: no. */
+ *  Owns: fills the record, unless its size is unknown; views live as long as the report. Errors: none. Threads: any.
+ *  Blocks: no. */
 LICET_API void   licet_report_count(const licet_report *report, licet_report_counts *counts);
 LICET_API size_t licet_report_finding_count(const licet_report *report);
 LICET_API bool   licet_report_finding(const licet_report *report, size_t index, licet_finding *finding);

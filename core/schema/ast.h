@@ -102,8 +102,8 @@ typedef struct lic_ast {
     size_t        item_count;
     size_t        definition_count;
     size_t        caveat_count;
-    bool          typechecking;     /* some file says `use typechecking` */
-    bool          swallowed_and;    /* lints: `with c and` (schema.md 18), and where first */
+    bool          typechecking;  /* some file says `use typechecking` */
+    bool          swallowed_and; /* lints: `with c and` (schema.md 18), and where first */
     lic_place     swallowed_and_place;
     bool          repeated_partial; /* lints: a partial defined twice, and where first */
     lic_place     repeated_partial_place;

@@ -1,5 +1,5 @@
-/* Readers against a writer: whatever is written, every answer is of one revision, whole. For the thread sanitizer as much
- * as for itself. */
+/* Readers against a writer: whatever is written, every answer is of one revision, whole. For the thread sanitizer as
+ * much as for itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

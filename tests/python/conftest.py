@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import licet
 import pytest
+
+# A machine that does other things too is no reason to fail, and the tree stays as it is.
+hypothesis.settings.register_profile("licet", deadline=None, database=None)
+hypothesis.settings.load_profile("licet")
 
 SCHEMA = """\
 definition user {}

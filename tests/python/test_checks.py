@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+
 import licet
 import pytest
 from licet import Permissionship
@@ -32,6 +35,13 @@ def test_check_agrees_with_allowed(engine, resource, permission, subject, expect
     assert result.permissionship is (Permissionship.HAS_PERMISSION if expected else Permissionship.NO_PERMISSION)
     assert result.missing_context == ()
     assert result.error is None
+
+
+def test_the_first_example_of_the_package_works(capsys):
+    code = re.search(r"\n    import licet\n.*?\n\n(?=Objects)", licet.__doc__, re.DOTALL)[0]
+    code = re.sub(r"(engine\.allowed.*?\))", r"print(\1)", textwrap.dedent(code))
+    exec(code, {})
+    assert capsys.readouterr().out == "True\n"
 
 
 def test_arguments_may_be_given_by_name(engine):

@@ -4,9 +4,9 @@
  *   walk   one id is given: all edges at that end, from the forward or the reverse index;
  *   scan   no id is given: slot after slot of resources, in order.
  *
- * Walks come unordered (base and delta one after the other), so they are sorted here; and since only the first `most` are
- * wanted, never many more than that are kept. All three give the order of lic_edge_compare(), so a place in it is good
- * at every revision. */
+ * Walks come unordered (base and delta one after the other), so they are sorted here; and since only the first `most`
+ * are wanted, never many more than that are kept. All three give the order of lic_edge_compare(), so a place in it is
+ * good at every revision. */
 #include "datastore/memory/select.h"
 
 #include <stdlib.h>
