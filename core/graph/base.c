@@ -21,9 +21,18 @@ static void release_directory(void *memory, void *thing)
     lic_free(memory, thing, directory_size(((lic_directory *)thing)->count));
 }
 
-static void release_piece(void *memory, void *thing)
+static void free_piece(lic_attributes *attributes, lic_piece *piece)
 {
-    lic_piece_free(memory, thing);
+    if (piece == NULL)
+        return;
+    for (uint32_t i = 0; i < piece->attributed; i++)
+        lic_attributes_release(attributes, lic_piece_numbers(piece)[i]);
+    lic_piece_free(attributes->memory, piece);
+}
+
+static void release_piece(void *attributes, void *thing)
+{
+    free_piece(attributes, thing);
 }
 
 static uint32_t grown(uint32_t count, uint32_t index)
@@ -36,10 +45,10 @@ static uint32_t grown(uint32_t count, uint32_t index)
 }
 
 /* A directory in which the slot has a place. NULL: out of memory. */
-static lic_directory *reserve_slot(lic_base *base, lic_memory *memory, lic_epochs *epochs, lic_direction direction,
-                                   lic_slot slot)
+static lic_directory *reserve_slot(lic_base *base, lic_epochs *epochs, lic_direction direction, lic_slot slot)
 {
-    lic_directory *old = atomic_load(&base->directions[direction]);
+    lic_memory    *memory = base->attributes->memory;
+    lic_directory *old    = atomic_load(&base->directions[direction]);
     lic_directory *directory;
     uint32_t       count = old == NULL ? 0 : old->count;
 
@@ -91,10 +100,20 @@ static lic_ranges *reserve_range(lic_directory *directory, lic_memory *memory, l
     return ranges;
 }
 
-bool lic_base_change(lic_base *base, lic_memory *memory, lic_epochs *epochs, lic_direction direction, uint32_t range,
+/* They came from the old piece or from the delta, which hold them until this one does. */
+static void hold_attributes(lic_attributes *attributes, const lic_piece *piece)
+{
+    uint32_t count = piece == NULL ? 0 : piece->attributed;
+
+    for (uint32_t i = 0; i < count; i++)
+        lic_attributes_retain(attributes, lic_piece_numbers(piece)[i]);
+}
+
+bool lic_base_change(lic_base *base, lic_epochs *epochs, lic_direction direction, uint32_t range,
                      const lic_piece_place *place, const lic_piece_change *changes, size_t count)
 {
-    lic_directory *directory = reserve_slot(base, memory, epochs, direction, place->slot);
+    lic_memory    *memory    = base->attributes->memory;
+    lic_directory *directory = reserve_slot(base, epochs, direction, place->slot);
     lic_ranges    *ranges;
     lic_piece     *old;
     lic_piece     *piece;
@@ -109,24 +128,25 @@ bool lic_base_change(lic_base *base, lic_memory *memory, lic_epochs *epochs, lic
         lic_epoch_unreserve(epochs);
         return false;
     }
+    hold_attributes(base->attributes, piece);
     atomic_store(&ranges->pieces[range], piece);
     if (old == NULL)
         lic_epoch_unreserve(epochs);
     else
-        lic_epoch_retire(epochs, release_piece, memory, old);
+        lic_epoch_retire(epochs, release_piece, base->attributes, old);
     return true;
 }
 
-static void free_ranges(lic_ranges *ranges, lic_memory *memory)
+static void free_ranges(lic_ranges *ranges, lic_attributes *attributes)
 {
     if (ranges == NULL)
         return;
     for (uint32_t i = 0; i < ranges->count; i++)
-        lic_piece_free(memory, atomic_load_explicit(&ranges->pieces[i], memory_order_relaxed));
-    release_ranges(memory, ranges);
+        free_piece(attributes, atomic_load_explicit(&ranges->pieces[i], memory_order_relaxed));
+    release_ranges(attributes->memory, ranges);
 }
 
-void lic_base_free(lic_base *base, lic_memory *memory)
+void lic_base_free(lic_base *base)
 {
     for (int direction = LIC_FORWARD; direction <= LIC_REVERSE; direction++) {
         lic_directory *directory = atomic_load_explicit(&base->directions[direction], memory_order_relaxed);
@@ -134,7 +154,7 @@ void lic_base_free(lic_base *base, lic_memory *memory)
         if (directory == NULL)
             continue;
         for (uint32_t i = 0; i < directory->count; i++)
-            free_ranges(atomic_load_explicit(&directory->slots[i], memory_order_relaxed), memory);
-        release_directory(memory, directory);
+            free_ranges(atomic_load_explicit(&directory->slots[i], memory_order_relaxed), base->attributes);
+        release_directory(base->attributes->memory, directory);
     }
 }

@@ -25,6 +25,7 @@ typedef struct lic_directory {
 
 typedef struct lic_base {
     _Atomic(lic_directory *) directions[2];
+    lic_attributes          *attributes; /* held by the pieces that name them */
 } lic_base;
 
 /* The piece that the node is in. NULL: it has no edges. */
@@ -42,8 +43,8 @@ static inline const lic_piece *lic_base_piece(const lic_base *base, lic_directio
 
 /* Puts a new piece, made from the old one and the sorted changes, in the old one's place. The merge's.
  * false: out of memory, nothing changed. */
-bool lic_base_change(lic_base *base, lic_memory *memory, lic_epochs *epochs, lic_direction direction, uint32_t range,
+bool lic_base_change(lic_base *base, lic_epochs *epochs, lic_direction direction, uint32_t range,
                      const lic_piece_place *place, const lic_piece_change *changes, size_t count);
-void lic_base_free(lic_base *base, lic_memory *memory);
+void lic_base_free(lic_base *base);
 
 #endif

@@ -5,15 +5,16 @@
 /* The log's indexes are 32 bits wide and the last of them means "none". */
 #define MAX_CHANGES (UINT32_MAX - 1)
 
-lic_delta *lic_delta_new(lic_memory *memory, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head)
+lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head)
 {
-    lic_delta *delta = lic_alloc_zero(memory, sizeof *delta);
+    lic_delta *delta = lic_alloc_zero(attributes->memory, sizeof *delta);
 
     if (delta == NULL)
         return NULL;
-    delta->memory = memory;
-    delta->epochs = epochs;
-    delta->seed   = seed;
+    delta->memory     = attributes->memory;
+    delta->epochs     = epochs;
+    delta->attributes = attributes;
+    delta->seed       = seed;
     atomic_init(&delta->head, head);
     atomic_init(&delta->horizon, head);
     return delta;
@@ -32,16 +33,34 @@ static void index_free(void *memory, void *thing)
         lic_free(memory, index, index_size(index->capacity));
 }
 
+static void release_attributes(const lic_delta *delta)
+{
+    uint32_t count = atomic_load_explicit(&delta->log_count, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const lic_transition *transition;
+
+        if ((lic_delta_entry(delta, i)->version & LIC_VERSION_ATTRIBUTED) == 0)
+            continue;
+        transition = lic_delta_transition(delta, i);
+        lic_attributes_release(delta->attributes, transition->before);
+        lic_attributes_release(delta->attributes, transition->after);
+    }
+}
+
 void lic_delta_free(lic_delta *delta)
 {
     if (delta == NULL)
         return;
+    if (delta->attributed)
+        release_attributes(delta);
     index_free(delta->memory, atomic_load_explicit(&delta->edges, memory_order_relaxed));
     index_free(delta->memory, atomic_load_explicit(&delta->origins[0], memory_order_relaxed));
     index_free(delta->memory, atomic_load_explicit(&delta->origins[1], memory_order_relaxed));
     index_free(delta->memory, atomic_load_explicit(&delta->ranges, memory_order_relaxed));
     lic_chunks_free(&delta->records, delta->memory, sizeof(lic_record));
     lic_chunks_free(&delta->log, delta->memory, sizeof(lic_log_entry));
+    lic_chunks_free(&delta->transitions, delta->memory, sizeof(lic_transition));
     lic_chunks_free(&delta->range_entries, delta->memory, sizeof(lic_range_entry));
     lic_free(delta->memory, delta, sizeof *delta);
 }
@@ -108,6 +127,13 @@ static uint32_t count_of(const _Atomic uint32_t *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
+/* While the graph has had no attributes there is nothing to be said of them. */
+static bool reserve_transitions(lic_delta *delta, uint32_t from, uint32_t to)
+{
+    return !lic_attributes_any(delta->attributes) ||
+           lic_chunks_reserve(&delta->transitions, delta->memory, from, to, sizeof(lic_transition));
+}
+
 bool lic_delta_reserve(lic_delta *delta, size_t count)
 {
     uint32_t records = count_of(&delta->record_count);
@@ -119,6 +145,7 @@ bool lic_delta_reserve(lic_delta *delta, size_t count)
     return count == 0 ||
            (lic_chunks_reserve(&delta->records, delta->memory, records, records + more, sizeof(lic_record)) &&
             lic_chunks_reserve(&delta->log, delta->memory, logged, logged + more, sizeof(lic_log_entry)) &&
+            reserve_transitions(delta, logged, logged + more) &&
             index_reserve(delta, &delta->edges, (size_t)records + count) &&
             index_reserve(delta, &delta->origins[LIC_FORWARD], delta->origin_count[LIC_FORWARD] + count) &&
             index_reserve(delta, &delta->origins[LIC_REVERSE], delta->origin_count[LIC_REVERSE] + count));
@@ -237,34 +264,47 @@ static void link_range(lic_delta *delta, lic_direction direction, uint32_t index
     atomic_store_explicit(&entry->records, index, memory_order_release);
 }
 
-static uint32_t add_record(lic_delta *delta, uint64_t resource_key, uint64_t subject_key, uint64_t hash,
-                           uint64_t version)
+static uint32_t add_record(lic_delta *delta, const lic_delta_change *change, uint32_t entry, uint64_t version)
 {
     uint32_t    index  = count_of(&delta->record_count);
     lic_record *record = lic_delta_record(delta, index);
 
-    record->ends[LIC_FORWARD] = resource_key;
-    record->ends[LIC_REVERSE] = subject_key;
+    record->ends[LIC_FORWARD] = change->ends[LIC_FORWARD];
+    record->ends[LIC_REVERSE] = change->ends[LIC_REVERSE];
     record->first             = version;
+    record->first_entry       = entry;
     atomic_init(&record->newest, LIC_NONE);
     link_range(delta, LIC_FORWARD, index, record);
     link_range(delta, LIC_REVERSE, index, record);
     link_origin(delta, LIC_FORWARD, index, record);
     link_origin(delta, LIC_REVERSE, index, record);
-    index_add(atomic_load_explicit(&delta->edges, memory_order_relaxed), (uint32_t)(hash >> 32), index);
+    index_add(atomic_load_explicit(&delta->edges, memory_order_relaxed), (uint32_t)(change->hash >> 32), index);
     atomic_store_explicit(&delta->record_count, index + 1, memory_order_release);
     return index;
 }
 
-void lic_delta_append(lic_delta *delta, uint32_t record, uint64_t resource_key, uint64_t subject_key, uint64_t hash,
-                      uint64_t revision, bool present)
+/* The change's version, with its transition written if there is one. */
+static uint64_t make_version(lic_delta *delta, uint32_t entry, const lic_delta_change *change)
+{
+    uint64_t version = change->revision << 2 | (change->after == LIC_ABSENT ? 0 : LIC_VERSION_PRESENT);
+
+    if (!lic_edge_attributed(change->before) && !lic_edge_attributed(change->after))
+        return version;
+    lic_attributes_retain(delta->attributes, change->before);
+    lic_attributes_retain(delta->attributes, change->after);
+    *lic_delta_transition(delta, entry) = (lic_transition){ change->before, change->after };
+    delta->attributed                   = true;
+    return version | LIC_VERSION_ATTRIBUTED;
+}
+
+void lic_delta_append(lic_delta *delta, uint32_t record, const lic_delta_change *change)
 {
     uint32_t       at      = count_of(&delta->log_count);
     lic_log_entry *entry   = lic_delta_entry(delta, at);
-    uint64_t       version = lic_version(revision, present);
+    uint64_t       version = make_version(delta, at, change);
 
     if (record == LIC_NONE) {
-        record = add_record(delta, resource_key, subject_key, hash, version);
+        record = add_record(delta, change, at, version);
         *entry = (lic_log_entry){ .version = version, .record = record, .older = LIC_NONE };
     } else {
         _Atomic uint32_t *newest = &lic_delta_record(delta, record)->newest;

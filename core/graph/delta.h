@@ -2,8 +2,9 @@
  *
  *   log      every change in order: revision, the record it belongs to. A merge folds a prefix of it.
  *   records  one per touched edge. Its first version is inside, later ones are chained in the log, newest first.
- *            Only changes that change something are logged, so an edge's state alternates, and its state in the base
- *            is the opposite of its first version.
+ *            Only changes that change something are logged. So without attributes an edge's state alternates, and
+ *            its state in the base is the opposite of its first version.
+ *   transitions  to the side, by index in the log: of versions where attributes come in, the states around them
  *   edges    hash: edge -> record
  *   origins  hash, per direction: one end -> its records, grouped by the slot of the far end
  *   ranges   hash: direction, slot, range of nodes -> the records in it, for merges and scans
@@ -14,18 +15,29 @@
 #ifndef LIC_GRAPH_DELTA_H
 #define LIC_GRAPH_DELTA_H
 
+#include "graph/attributes.h"
 #include "graph/base.h"
 #include "graph/chunks.h"
 
-/* A version: the revision, and in the lowest bit the edge's state from then on. */
-static inline uint64_t lic_version(uint64_t revision, bool present)
+/* A version: the revision, and in the lowest bits whether the edge is there from then on, and whether the states
+ * before and after are in the log's transitions. */
+#define LIC_VERSION_PRESENT UINT64_C(1)
+#define LIC_VERSION_ATTRIBUTED UINT64_C(2)
+
+static inline uint64_t lic_version_revision(uint64_t version)
 {
-    return revision << 1 | present;
+    return version >> 2;
+}
+
+static inline bool lic_version_present(uint64_t version)
+{
+    return version & LIC_VERSION_PRESENT;
 }
 
 typedef struct lic_record {
     uint64_t         ends[2];       /* keys: resource, subject; by the direction that starts there */
     uint64_t         first;         /* its first version */
+    uint32_t         first_entry;   /* whose index in the log this is */
     _Atomic uint32_t newest;        /* index in the log; LIC_NONE: there is only the first */
     _Atomic uint32_t next[2];       /* record of the same origin and far slot */
     uint32_t         next_group[2]; /* of the first of such a group: the first of the origin's next group */
@@ -37,6 +49,12 @@ typedef struct lic_log_entry {
     uint32_t record;
     uint32_t older; /* index in the log; LIC_NONE: the record's first is next */
 } lic_log_entry;
+
+/* Both attributes are held. */
+typedef struct lic_transition {
+    lic_edge_state before;
+    lic_edge_state after;
+} lic_transition;
 
 typedef struct lic_range_entry {
     lic_slot         slot;
@@ -62,12 +80,15 @@ struct lic_delta {
     _Atomic uint32_t     log_count;
     _Atomic uint32_t     range_count;
     uint32_t             origin_count[2];
-    bool                 shared; /* readers may see it: replaced hashes must wait for them */
+    bool                 shared;     /* readers may see it: replaced hashes must wait for them */
+    bool                 attributed; /* some version is */
     _Atomic(lic_index *) ranges;
     lic_memory          *memory;
     lic_epochs          *epochs;
+    lic_attributes      *attributes;
     lic_chunks           records;
     lic_chunks           log;
+    lic_chunks           transitions; /* as long as the log, but with gaps where there were no attributes yet */
     lic_chunks           range_entries;
 };
 
@@ -79,6 +100,11 @@ static inline lic_record *lic_delta_record(const lic_delta *delta, uint32_t inde
 static inline lic_log_entry *lic_delta_entry(const lic_delta *delta, uint32_t index)
 {
     return lic_chunks_at(&delta->log, index, sizeof(lic_log_entry));
+}
+
+static inline lic_transition *lic_delta_transition(const lic_delta *delta, uint32_t index)
+{
+    return lic_chunks_at(&delta->transitions, index, sizeof(lic_transition));
 }
 
 static inline lic_range_entry *lic_delta_range(const lic_delta *delta, uint32_t index)
@@ -122,18 +148,36 @@ static inline uint32_t lic_delta_find(const lic_delta *delta, uint64_t resource_
     return found;
 }
 
-/* Is the record's edge there at the revision? */
-static inline bool lic_delta_present(const lic_delta *delta, const lic_record *record, uint64_t revision)
+/* The state after a version that is at `index` of the log. */
+static inline lic_edge_state lic_delta_after(const lic_delta *delta, uint32_t index, uint64_t version)
+{
+    if ((version & LIC_VERSION_ATTRIBUTED) != 0)
+        return lic_delta_transition(delta, index)->after;
+    return lic_version_present(version) ? LIC_NO_ATTRIBUTE : LIC_ABSENT;
+}
+
+/* The state before it. */
+static inline lic_edge_state lic_delta_before(const lic_delta *delta, uint32_t index, uint64_t version)
+{
+    if ((version & LIC_VERSION_ATTRIBUTED) != 0)
+        return lic_delta_transition(delta, index)->before;
+    return lic_version_present(version) ? LIC_ABSENT : LIC_NO_ATTRIBUTE;
+}
+
+/* The state of the record's edge at the revision. */
+static inline lic_edge_state lic_delta_state(const lic_delta *delta, const lic_record *record, uint64_t revision)
 {
     uint32_t at = atomic_load_explicit(&record->newest, memory_order_acquire);
 
     for (; at != LIC_NONE; at = lic_delta_entry(delta, at)->older) {
         uint64_t version = lic_delta_entry(delta, at)->version;
 
-        if (version >> 1 <= revision)
-            return version & 1;
+        if (lic_version_revision(version) <= revision)
+            return lic_delta_after(delta, at, version);
     }
-    return (record->first >> 1 <= revision) == (record->first & 1);
+    if (lic_version_revision(record->first) <= revision)
+        return lic_delta_after(delta, record->first_entry, record->first);
+    return lic_delta_before(delta, record->first_entry, record->first);
 }
 
 /* The first record of the origin's newest group, or LIC_NONE. */
@@ -141,17 +185,25 @@ uint32_t lic_delta_origin(const lic_delta *delta, lic_direction direction, uint6
 /* The index of the range's entry, or LIC_NONE. */
 uint32_t lic_delta_find_range(const lic_delta *delta, lic_direction direction, lic_slot slot, uint32_t range);
 
-/* NULL: out of memory. The seed must outlive it. */
-lic_delta *lic_delta_new(lic_memory *memory, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head);
+/* NULL: out of memory. The attributes, whose memory it takes, the epochs and the seed must outlive it. */
+lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head);
 void       lic_delta_free(lic_delta *delta);
 
 /* Writer. Room for `count` more changes, whatever edges they touch; the ranges of these edges come one by one.
  * false: out of memory, and what is there already does no harm. */
 bool lic_delta_reserve(lic_delta *delta, size_t count);
 bool lic_delta_reserve_ranges(lic_delta *delta, uint64_t resource_key, uint64_t subject_key);
-/* Writer, with room reserved: logs that the edge changes to `present`. record: the edge's, or LIC_NONE to
- * make one. The revision is published by storing head. */
-void lic_delta_append(lic_delta *delta, uint32_t record, uint64_t resource_key, uint64_t subject_key, uint64_t hash,
-                      uint64_t revision, bool present);
+/* An edge's change. before and after differ; their attributes are retained. */
+typedef struct lic_delta_change {
+    uint64_t       ends[2]; /* keys, as in a record */
+    uint64_t       hash;    /* of the edge */
+    uint64_t       revision;
+    lic_edge_state before;
+    lic_edge_state after;
+} lic_delta_change;
+
+/* Writer, with room reserved: logs the change. record: the edge's, or LIC_NONE to make one. The revision is
+ * published by storing head. */
+void lic_delta_append(lic_delta *delta, uint32_t record, const lic_delta_change *change);
 
 #endif

@@ -51,6 +51,8 @@ static void init_plain_parts(lic_graph *graph, const lic_graph_options *options)
     lic_memory_init(&graph->memory, &hooks, SIZE_MAX);
     graph->seed = (lic_edge_seed){ lic_random_key() | 1, lic_random_key() | 1 };
     lic_history_init(&graph->history, window > 0 ? window : DEFAULT_WINDOW_MS);
+    lic_attributes_init(&graph->attributes, &graph->memory, options);
+    graph->base.attributes = &graph->attributes;
     if (options != NULL) {
         graph->min_history_changes = options->min_history_changes;
         graph->no_threads          = options->no_threads;
@@ -69,7 +71,7 @@ lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_g
     if (!lic_epochs_init(&graph->epochs, &graph->memory))
         goto no_epochs;
     lic_nodes_init(&graph->nodes, &graph->memory, &graph->epochs);
-    delta = lic_delta_new(&graph->memory, &graph->epochs, &graph->seed, 0);
+    delta = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, 0);
     if (delta == NULL || !lic_mutex_init(&graph->lock))
         goto no_delta;
     delta->shared = true;
@@ -94,10 +96,11 @@ void lic_graph_free(lic_graph *graph)
         return;
     lic_merge_end(graph);
     lic_delta_free(atomic_load(&graph->delta));
-    lic_base_free(&graph->base, &graph->memory);
+    lic_base_free(&graph->base);
     lic_nodes_free(&graph->nodes);
     lic_chunks_free(&graph->slots, &graph->memory, sizeof(lic_slot_state));
     lic_epochs_free(&graph->epochs);
+    lic_attributes_free(&graph->attributes); /* after everything that held some */
     lic_mutex_destroy(&graph->lock);
     lic_free(graph->owner, graph->block, BLOCK_SIZE);
 }
@@ -122,6 +125,31 @@ uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)
         return node;
     lic_merge_for_memory(graph);
     return lic_nodes_intern(&graph->nodes, type, id);
+}
+
+const lic_attribute *lic_graph_attribute(const lic_graph *graph, uint32_t attribute)
+{
+    return lic_edge_attributed(attribute) ? &lic_attributes_entry(&graph->attributes, attribute)->content : NULL;
+}
+
+uint32_t lic_graph_attribute_new(lic_graph *graph, const lic_attribute *content)
+{
+    uint32_t attribute = lic_attributes_new(&graph->attributes, content);
+
+    if (attribute != LIC_NO_ATTRIBUTE)
+        return attribute;
+    lic_merge_for_memory(graph);
+    return lic_attributes_new(&graph->attributes, content);
+}
+
+void lic_graph_attribute_retain(lic_graph *graph, uint32_t attribute)
+{
+    lic_attributes_retain(&graph->attributes, attribute);
+}
+
+void lic_graph_attribute_release(lic_graph *graph, uint32_t attribute)
+{
+    lic_attributes_release(&graph->attributes, attribute);
 }
 
 static lic_delta *current_delta(const lic_graph *graph)
@@ -161,29 +189,35 @@ static void count_edge(lic_graph *graph, const lic_change *change)
         atomic_store_explicit(&state->ranges, range + 1, memory_order_release);
 }
 
-/* Is the edge there, for the writer, who sees his own transaction? */
-static bool present_now(const lic_graph *graph, const lic_delta *delta, uint32_t record, lic_ref resource,
-                        uint64_t target, uint64_t hash)
+/* The edge's state, for the writer, who sees his own transaction. */
+static lic_edge_state state_now(const lic_graph *graph, const lic_delta *delta, uint32_t record, lic_ref resource,
+                                uint64_t target, uint64_t hash)
 {
     const lic_piece *piece;
 
     if (record != LIC_NONE)
-        return lic_delta_present(delta, lic_delta_record(delta, record), UINT64_MAX);
+        return lic_delta_state(delta, lic_delta_record(delta, record), UINT64_MAX);
     piece = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    return piece != NULL && lic_piece_has(piece, resource.node, target, hash);
+    return piece == NULL ? LIC_ABSENT : lic_piece_state(piece, resource.node, target, hash);
 }
 
+/* The caller's hold of the attribute ends here: the delta has its own. */
 static void apply_change(lic_graph *graph, lic_delta *delta, const lic_change *change, uint64_t revision)
 {
-    uint64_t source = lic_ref_key(change->edge.resource);
-    uint64_t target = lic_ref_key(change->edge.subject);
-    uint64_t hash   = lic_edge_hash(&graph->seed, source, target);
-    uint32_t record = lic_delta_find(delta, source, target, hash);
+    uint64_t         source = lic_ref_key(change->edge.resource);
+    uint64_t         target = lic_ref_key(change->edge.subject);
+    uint64_t         hash   = lic_edge_hash(&graph->seed, source, target);
+    uint32_t         record = lic_delta_find(delta, source, target, hash);
+    lic_delta_change made   = { .ends = { source, target }, .hash = hash, .revision = revision };
 
-    if (present_now(graph, delta, record, change->edge.resource, target, hash) == change->present)
-        return;
-    lic_delta_append(delta, record, source, target, hash, revision, change->present);
-    count_edge(graph, change);
+    made.before = state_now(graph, delta, record, change->edge.resource, target, hash);
+    made.after  = change->present ? change->attribute : LIC_ABSENT;
+    if (!lic_attributes_same(&graph->attributes, made.before, made.after)) {
+        lic_delta_append(delta, record, &made);
+        if ((made.before == LIC_ABSENT) == change->present)
+            count_edge(graph, change);
+    }
+    lic_attributes_release(&graph->attributes, change->attribute);
 }
 
 static bool try_apply(lic_graph *graph, const lic_change *changes, size_t count)
@@ -298,6 +332,7 @@ void lic_graph_measure(const lic_graph *graph, lic_graph_sizes *sizes)
         .id_bytes      = atomic_load_explicit(&graph->nodes.id_bytes, memory_order_relaxed),
         .delta_changes = atomic_load_explicit(&snapshot.delta->log_count, memory_order_relaxed),
         .merges        = atomic_load_explicit(&graph->merges, memory_order_relaxed),
+        .attributes    = atomic_load_explicit(&graph->attributes.used, memory_order_relaxed),
     };
     lic_snapshot_unpin(&snapshot);
     sizes->graph_bytes = used - sizes->id_bytes;

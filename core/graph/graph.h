@@ -1,13 +1,16 @@
 /* The relationship graph in native memory: integers only, no schema.
  *
  * A relationship is an edge: resource (slot, node) -> subject (slot, node). A slot is a number of lic_names, a
- * node the number of an object id within its type; node 0 of every type is the wildcard "*".
+ * node the number of an object id within its type; node 0 of every type is the wildcard "*". The few edges that
+ * hold only under a condition or for a time have the number of an attribute, which says so; the graph keeps
+ * attributes and looks into none: an edge that has expired is still there, hiding it is the reader's business.
  *
  *   base    immutable pieces, one per (direction, slot, range of nodes): pointer-free sorted arrays. Forward:
  *           resource -> subjects; reverse: subject -> resources. Membership is one probe whatever the fan-out.
  *   delta   the changes since, versioned: every touched edge is one record with a short list of
- *           (revision, present), oldest of which is its state in the base. Records are found by edge, by
+ *           (revision, state), oldest of which is its state in the base. Records are found by edge, by
  *           resource and by subject.
+ *   attributes   a table, to the side of both: a version or a piece that names an attribute holds it.
  *
  * Law: for every edge that has a record in the delta, the delta alone decides, at every revision that can be read.
  * So a merge may put new pieces in place one by one, in any order, while readers run: for an edge whose piece
@@ -62,6 +65,10 @@ typedef struct lic_graph_options {
      * a sixteenth of the edges where that is more. */
     size_t min_history_changes;
     bool   no_threads; /* tests: merge in the writing call, if no reader from before the last merge is left */
+    /* Ends the payload of an attribute that nobody can see any more. May be NULL. On any thread, under the write lock
+     * or not: it must not call the graph. */
+    void (*release_payload)(void *context, void *payload);
+    void *payload_context;
 } lic_graph_options;
 
 /* names must outlive the graph and be written only under the write lock. options may be NULL. NULL: out of memory. */
@@ -80,6 +87,46 @@ uint32_t lic_graph_find_node(const lic_graph *graph, lic_type type, lic_str id);
 uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id);
 /* Any thread, for nodes it got from a snapshot. Lives as long as the graph. */
 lic_str lic_graph_node_id(const lic_graph *graph, lic_type type, uint32_t node);
+
+/* -------------------------------------------------------------- attributes */
+
+#define LIC_NO_ATTRIBUTE 0u
+#define LIC_NEVER_EXPIRES INT64_MAX
+
+/* What an edge may have beside its ends. Immutable. */
+typedef struct lic_attribute {
+    int64_t  expires_at_s;  /* since 1970; LIC_NEVER_EXPIRES. Not one number of nanoseconds: that ends in 2262 */
+    uint32_t expires_at_ns; /* and so many nanoseconds, below 1,000,000,000 */
+    uint32_t caveat;        /* the owner's number of the caveat */
+    lic_str  context;       /* bytes as the owner stores them */
+    void    *payload;       /* the owner's; ended by release_payload */
+} lic_attribute;
+
+/* Expired means that the time is not after now. */
+static inline bool lic_attribute_expired(const lic_attribute *attribute, int64_t now_s, uint32_t now_ns)
+{
+    return attribute->expires_at_s < now_s || (attribute->expires_at_s == now_s && attribute->expires_at_ns <= now_ns);
+}
+
+/* The same in all but the payload? */
+static inline bool lic_attribute_equal(const lic_attribute *a, const lic_attribute *b)
+{
+    return a->expires_at_s == b->expires_at_s && a->expires_at_ns == b->expires_at_ns && a->caveat == b->caveat &&
+           lic_str_equal(a->context, b->context);
+}
+
+/* The attribute of a number that came from a pinned snapshot, until it is unpinned; or of one that the caller holds.
+ * NULL for LIC_NO_ATTRIBUTE. Any thread, no lock. */
+const lic_attribute *lic_graph_attribute(const lic_graph *graph, uint32_t attribute);
+
+/* Under the write lock. A new number, held once by the caller. The context is copied; the payload changes
+ * owners. Numbers are given again when nobody holds them. LIC_NO_ATTRIBUTE: out of memory, the payload stays the
+ * caller's. */
+uint32_t lic_graph_attribute_new(lic_graph *graph, const lic_attribute *content);
+/* Holds it once more: several edges may share one attribute. For who may call lic_graph_attribute. */
+void lic_graph_attribute_retain(lic_graph *graph, uint32_t attribute);
+/* Lets go of what new() or retain() gave and apply() did not take. LIC_NO_ATTRIBUTE is fine. Any thread. */
+void lic_graph_attribute_release(lic_graph *graph, uint32_t attribute);
 
 /* ---------------------------------------------------------------- reading */
 
@@ -111,6 +158,8 @@ uint32_t lic_snapshot_find_node(const lic_snapshot *snapshot, lic_type type, lic
 
 /* Is the edge there? One probe. Unknown nodes are fine: no. */
 bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject);
+/* The same, with the edge's attribute; LIC_NO_ATTRIBUTE when it has none or is not there. */
+bool lic_snapshot_find(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject, uint32_t *attribute);
 
 /* The far ends of the edges at one end: those of the base in order of lic_ref_key, then those that the delta
  * knows, slot by slot, in no particular order. Each edge comes exactly once. A walk is plain memory and needs no
@@ -121,12 +170,15 @@ typedef struct lic_walk {
     const void         *piece;  /* of the base: its remaining keys */
     uint32_t            next;
     uint32_t            end;
-    uint32_t            record; /* of the delta: the next one of the origin's records */
-    uint32_t            group;  /* the first of its records that have the same far slot */
-    uint32_t            limit;  /* later records are of later revisions */
+    uint32_t            record;    /* of the delta: the next one of the origin's records */
+    uint32_t            group;     /* the first of its records that have the same far slot */
+    uint32_t            limit;     /* later records are of later revisions */
+    uint32_t            attribute; /* of the edge that came last */
     bool                reverse;
-    bool                one_slot; /* only the far ends of one slot */
-    bool                touched;  /* the origin has records: base keys must be held against them */
+    bool                one_slot;   /* only the far ends of one slot */
+    bool                touched;    /* the origin has records: base keys must be held against them */
+    bool                attributed; /* the piece has attributes */
+    bool                plain;      /* neither: its keys are the far ends, and that is all */
 } lic_walk;
 
 /* All subjects of a resource / only those of one slot (`group:...#member` among a million users: found by
@@ -148,6 +200,8 @@ lic_scan *lic_snapshot_scan(const lic_snapshot *snapshot, lic_arena *arena, lic_
                             const lic_edge *after);
 /* *found is false at the end. false: out of memory. */
 bool lic_scan_next(lic_scan *scan, lic_edge *edge, bool *found);
+/* The attribute of the edge that came last. */
+uint32_t lic_scan_attribute(const lic_scan *scan);
 
 /* Edges of a resource slot at head; under the write lock or as an estimate. */
 uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot);
@@ -156,7 +210,8 @@ uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot);
 
 typedef struct lic_change {
     lic_edge edge;
-    bool     present; /* the edge's state after the transaction */
+    bool     present;   /* the edge's state after the transaction */
+    uint32_t attribute; /* its attribute, held by the caller; of absent edges LIC_NO_ATTRIBUTE */
 } lic_change;
 
 /* The write lock: one writer. Checks that a write rests on are made under it. Not recursive. */
@@ -164,7 +219,9 @@ void lic_graph_lock(lic_graph *graph);
 void lic_graph_unlock(lic_graph *graph);
 
 /* Under the lock. Applies all changes as one transaction or, out of memory, none. Edges are distinct; a change
- * that changes nothing is fine. No changes still make a revision. *revision is the new head. May start a merge. */
+ * that changes nothing is fine. A present edge may change its attribute alone; an equal one changes nothing. The
+ * caller's hold of each attribute is taken, unless it fails. No changes still make a revision. *revision is the new
+ * head. May start a merge. */
 bool lic_graph_apply(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision);
 
 /* The newest and the oldest revision that can be read. Any thread. */
@@ -198,6 +255,7 @@ typedef struct lic_graph_sizes {
     uint64_t graph_bytes;   /* all other memory of the graph */
     uint64_t delta_changes; /* versions in the delta */
     uint64_t merges;
+    uint64_t attributes; /* in use; their memory is among graph_bytes */
 } lic_graph_sizes;
 
 void lic_graph_measure(const lic_graph *graph, lic_graph_sizes *sizes);

@@ -29,7 +29,7 @@ static uint32_t log_count(const lic_delta *delta)
 
 static uint64_t log_revision(const lic_delta *delta, uint32_t index)
 {
-    return lic_delta_entry(delta, index)->version >> 1;
+    return lic_version_revision(lic_delta_entry(delta, index)->version);
 }
 
 /* Entries of the log up to the revision. */
@@ -127,14 +127,14 @@ static bool collect_changes(const lic_merge *merge, const lic_range_entry *range
     for (; at != LIC_NONE; at = lic_delta_record(merge->from, at)->next_in_range[direction]) {
         const lic_record *record = lic_delta_record(merge->from, at);
 
-        if (record->first >> 1 > merge->horizon)
+        if (lic_version_revision(record->first) > merge->horizon)
             continue;
         if (!lic_grow(list->memory, (void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
             return false;
         list->items[list->count++] = (lic_piece_change){
-            .node    = (uint32_t)record->ends[direction],
-            .key     = record->ends[!direction],
-            .present = lic_delta_present(merge->from, record, merge->horizon),
+            .node  = (uint32_t)record->ends[direction],
+            .key   = record->ends[!direction],
+            .state = lic_delta_state(merge->from, record, merge->horizon),
         };
     }
     return true;
@@ -151,8 +151,8 @@ static bool merge_range(lic_graph *graph, const lic_range_entry *range, change_l
     if (list->count == 0)
         return true;
     lic_piece_sort(list->items, list->count);
-    if (!lic_base_change(&graph->base, &graph->memory, &graph->epochs, range->direction, range->range, &place,
-                         list->items, list->count))
+    if (!lic_base_change(&graph->base, &graph->epochs, range->direction, range->range, &place, list->items,
+                         list->count))
         return false;
     lic_epoch_reclaim(&graph->epochs);
     return true;
@@ -180,17 +180,20 @@ static bool copy_entry(lic_delta *next, const lic_delta *from, uint32_t index)
     const lic_record    *record = lic_delta_record(from, entry->record);
     uint64_t             source = record->ends[LIC_FORWARD];
     uint64_t             target = record->ends[LIC_REVERSE];
-    uint64_t             hash   = lic_edge_hash(from->seed, source, target);
+    lic_delta_change     change = { .ends     = { source, target },
+                                    .hash     = lic_edge_hash(from->seed, source, target),
+                                    .revision = lic_version_revision(entry->version),
+                                    .before   = lic_delta_before(from, index, entry->version),
+                                    .after    = lic_delta_after(from, index, entry->version) };
 
     if (!lic_delta_reserve_ranges(next, source, target))
         return false;
-    lic_delta_append(next, lic_delta_find(next, source, target, hash), source, target, hash, entry->version >> 1,
-                     entry->version & 1);
+    lic_delta_append(next, lic_delta_find(next, source, target, change.hash), &change);
     return true;
 }
 
-/* Copies the log up to `end`. An entry's state before is the opposite of it, so the first that is copied of an edge
- * leaves the right state of the base behind. */
+/* Copies the log up to `end`. An entry knows the state before it, so the first that is copied of an edge leaves the
+ * right state of the base behind. */
 static bool copy_log(lic_merge *merge, uint32_t end)
 {
     while (merge->copied < end) {
@@ -210,7 +213,7 @@ static bool make_next(lic_graph *graph)
 {
     lic_merge *merge = &graph->merge;
 
-    merge->next = lic_delta_new(&graph->memory, &graph->epochs, &graph->seed, merge->horizon);
+    merge->next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, merge->horizon);
     if (merge->next == NULL)
         return false;
     do {

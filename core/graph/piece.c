@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool lic_piece_has(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash)
+uint32_t lic_piece_find(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash)
 {
     const uint32_t *positions;
     uint32_t        from;
@@ -11,11 +11,11 @@ bool lic_piece_has(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t
     uint32_t        slot;
 
     if (!lic_piece_list(piece, node, &from, &to))
-        return false;
+        return LIC_NONE;
     if (to - from <= LIC_PIECE_SHORT) {
         while (from < to && piece->keys[from] < key)
             from++;
-        return from < to && piece->keys[from] == key;
+        return from < to && piece->keys[from] == key ? from : LIC_NONE;
     }
     positions = lic_piece_starts(piece) + piece->lists + 1;
     slot      = (uint32_t)((uint64_t)(uint32_t)hash * piece->hash_capacity >> 32);
@@ -23,10 +23,10 @@ bool lic_piece_has(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t
         uint32_t position = positions[slot] - 1;
 
         if (piece->keys[position] == key && position >= from && position < to)
-            return true;
+            return position;
         slot = slot + 1 < piece->hash_capacity ? slot + 1 : 0;
     }
-    return false;
+    return LIC_NONE;
 }
 
 uint32_t lic_piece_lower_bound(const lic_piece *piece, uint32_t from, uint32_t to, uint64_t key)
@@ -77,11 +77,14 @@ void lic_piece_sort(lic_piece_change *changes, size_t count)
     }
 }
 
-/* What a build reads: where it stands in the old lists' nodes and in the changes. */
+/* A build: where it stands in the old piece's lists and in the changes, and what it has made so far. */
 typedef struct builder {
     const lic_piece        *old;
     const lic_piece_change *change;
     const lic_piece_change *change_end;
+    lic_piece              *out; /* NULL: only to count */
+    uint64_t                edges;
+    uint64_t                attributed;
 } builder;
 
 static bool node_is_old(const builder *b, uint32_t node)
@@ -94,12 +97,67 @@ static bool node_changes(const builder *b, uint32_t node)
     return b->change < b->change_end && (b->change->node & (LIC_PIECE_NODES - 1)) == node;
 }
 
-/* The node's new list; out == NULL: only its length. Takes the node's changes. */
-static uint64_t merge_list(builder *b, uint32_t node, uint64_t *out)
+/* The next key's attribute. */
+static void put_attribute(builder *b, uint64_t position, uint32_t attribute)
 {
-    uint32_t from  = 0;
-    uint32_t to    = 0;
-    uint64_t count = 0;
+    if (b->out != NULL) {
+        lic_piece_word *mark = (lic_piece_word *)lic_piece_marks(b->out) + position / 64;
+
+        mark->bits |= UINT64_C(1) << (position % 64);
+        ((uint32_t *)lic_piece_numbers(b->out))[b->attributed] = attribute;
+    }
+    b->attributed++;
+}
+
+/* The attributes of the old keys [from, to), from word to word of their marks. */
+static void keep_attributes(builder *b, uint32_t from, uint32_t to)
+{
+    uint32_t rank = lic_piece_rank(b->old, from);
+
+    for (uint32_t word = from / 64; word <= (to - 1) / 64; word++) {
+        uint64_t bits = lic_piece_marks(b->old)[word].bits;
+
+        if (word == from / 64)
+            bits &= UINT64_MAX << (from % 64);
+        for (; bits != 0; bits &= bits - 1) {
+            uint32_t position = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+            if (position >= to)
+                return;
+            put_attribute(b, b->edges + (position - from), lic_piece_numbers(b->old)[rank++]);
+        }
+    }
+}
+
+/* The old keys [from, to). */
+static void keep(builder *b, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return;
+    if (b->out != NULL)
+        memcpy(b->out->keys + b->edges, b->old->keys + from, (to - from) * sizeof *b->old->keys);
+    if (b->old->attributed > 0)
+        keep_attributes(b, from, to);
+    b->edges += to - from;
+}
+
+static void put(builder *b, const lic_piece_change *change)
+{
+    if (change->state == LIC_ABSENT)
+        return;
+    if (b->out != NULL)
+        b->out->keys[b->edges] = change->key;
+    if (change->state != LIC_NO_ATTRIBUTE)
+        put_attribute(b, b->edges, change->state);
+    b->edges++;
+}
+
+/* The node's new list; returns its length. Takes the node's changes. */
+static uint64_t merge_list(builder *b, uint32_t node)
+{
+    uint64_t before = b->edges;
+    uint32_t from   = 0;
+    uint32_t to     = 0;
 
     if (node_is_old(b, node))
         lic_piece_list(b->old, node, &from, &to);
@@ -107,36 +165,33 @@ static uint64_t merge_list(builder *b, uint32_t node, uint64_t *out)
         const lic_piece_change *change = b->change++;
         uint32_t                next   = from < to ? lic_piece_lower_bound(b->old, from, to, change->key) : from;
 
-        if (out != NULL && next > from)
-            memcpy(out + count, b->old->keys + from, (next - from) * sizeof *out);
-        count += next - from;
+        keep(b, from, next);
         from = next < to && b->old->keys[next] == change->key ? next + 1 : next;
-        if (change->present && out != NULL)
-            out[count] = change->key;
-        count += change->present;
+        put(b, change);
     }
-    if (out != NULL && to > from)
-        memcpy(out + count, b->old->keys + from, (to - from) * sizeof *out);
-    return count + (to - from);
+    keep(b, from, to);
+    return b->edges - before;
 }
 
 typedef struct piece_counts {
     uint64_t lists;
     uint64_t edges;
     uint64_t long_edges; /* in lists that get a hash */
+    uint64_t attributed;
 } piece_counts;
 
 static piece_counts count_lists(builder b)
 {
-    piece_counts counts = { 0, 0, 0 };
+    piece_counts counts = { 0 };
 
     for (uint32_t node = 0; node < LIC_PIECE_NODES; node++) {
-        uint64_t length = merge_list(&b, node, NULL);
+        uint64_t length = merge_list(&b, node);
 
         counts.lists += length > 0;
-        counts.edges += length;
         counts.long_edges += length > LIC_PIECE_SHORT ? length : 0;
     }
+    counts.edges      = b.edges;
+    counts.attributed = b.attributed;
     return counts;
 }
 
@@ -168,25 +223,46 @@ static void hash_lists(lic_piece *piece, const lic_piece_place *place)
 static void write_lists(lic_piece *piece, builder b)
 {
     uint32_t *starts = piece->edges == piece->lists ? NULL : (uint32_t *)(piece->keys + piece->edges);
-    uint32_t  edges  = 0;
     uint32_t  lists  = 0;
 
+    b.out = piece;
     for (uint32_t node = 0; node < LIC_PIECE_NODES; node++) {
-        lic_piece_word *word   = &piece->words[node / 64];
-        uint32_t        length = (uint32_t)merge_list(&b, node, piece->keys + edges);
+        lic_piece_word *word  = &piece->words[node / 64];
+        uint32_t        start = (uint32_t)b.edges;
 
         if (node % 64 == 0)
             word->rank = lists;
-        if (length == 0)
+        if (merge_list(&b, node) == 0)
             continue;
         word->bits |= UINT64_C(1) << (node % 64);
         if (starts != NULL)
-            starts[lists] = edges;
+            starts[lists] = start;
         lists++;
-        edges += length;
     }
     if (starts != NULL)
-        starts[lists] = edges;
+        starts[lists] = piece->edges;
+}
+
+static void rank_marks(lic_piece *piece)
+{
+    lic_piece_word *marks = (lic_piece_word *)lic_piece_marks(piece);
+    uint32_t        rank  = 0;
+
+    for (uint32_t i = 0; i < lic_piece_mark_words(piece->edges); i++) {
+        marks[i].rank = rank;
+        rank += (uint32_t)__builtin_popcountll(marks[i].bits);
+    }
+}
+
+/* Marks and numbers, behind the rest of the piece, which ends anywhere between two words. */
+static bool add_attributes_size(const piece_counts *counts, size_t *size)
+{
+    size_t marks = lic_piece_mark_words((uint32_t)counts->edges) * sizeof(lic_piece_word);
+
+    if (counts->attributed == 0)
+        return true;
+    return lic_size_add(*size, -*size & (_Alignof(lic_piece_word) - 1), size) && lic_size_add(*size, marks, size) &&
+           lic_size_add(*size, (size_t)counts->attributed * sizeof(uint32_t), size);
 }
 
 static bool piece_size(const piece_counts *counts, uint64_t hash_capacity, size_t *size)
@@ -198,7 +274,7 @@ static bool piece_size(const piece_counts *counts, uint64_t hash_capacity, size_
         return false;
     return lic_size_mul((size_t)counts->edges, sizeof(uint64_t), size) &&
            lic_size_add(*size, (size_t)(starts + hash_capacity) * sizeof(uint32_t), size) &&
-           lic_size_add(*size, sizeof(lic_piece), size);
+           lic_size_add(*size, sizeof(lic_piece), size) && add_attributes_size(counts, size);
 }
 
 bool lic_piece_build(lic_memory *memory, const lic_piece_place *place, const lic_piece *old,
@@ -219,7 +295,10 @@ bool lic_piece_build(lic_memory *memory, const lic_piece_place *place, const lic
     created->lists         = (uint32_t)counts.lists;
     created->edges         = (uint32_t)counts.edges;
     created->hash_capacity = (uint32_t)hashed;
+    created->attributed    = (uint32_t)counts.attributed;
     write_lists(created, b);
+    if (created->attributed > 0)
+        rank_marks(created);
     if (hashed > 0)
         hash_lists(created, place);
     *piece = created;

@@ -4,13 +4,15 @@
  *   words   which nodes have edges, with the rank of each word's first
  *   keys    the far ends of all lists, one after another, each list sorted
  *   starts  of each list, and the end of the last; left out when every list has one key
- *   hash    positions of the keys of long lists, so that membership is one probe (forward only) */
+ *   hash    positions of the keys of long lists, so that membership is one probe (forward only)
+ *   marks   which keys have attributes, with the rank of each word's first; left out, like the next, when none has
+ *   numbers the attributes, in the order of the keys; at the very end, whole words of 8 bytes before them */
 #ifndef LIC_GRAPH_PIECE_H
 #define LIC_GRAPH_PIECE_H
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "graph/graph.h"
+#include "graph/attributes.h"
 
 #define LIC_PIECE_BITS 12
 #define LIC_PIECE_NODES (1u << LIC_PIECE_BITS)
@@ -19,7 +21,7 @@
 
 typedef struct lic_piece_word {
     uint64_t bits;
-    uint32_t rank; /* lists before this word */
+    uint32_t rank; /* bits set before this word */
 } lic_piece_word;
 
 typedef struct lic_piece {
@@ -27,6 +29,7 @@ typedef struct lic_piece {
     uint32_t       lists;
     uint32_t       edges;
     uint32_t       hash_capacity;
+    uint32_t       attributed; /* keys with an attribute */
     lic_piece_word words[LIC_PIECE_NODES / 64];
     uint64_t       keys[];
 } lic_piece;
@@ -67,17 +70,58 @@ static inline bool lic_piece_list(const lic_piece *piece, uint32_t node, uint32_
     return true;
 }
 
-/* Is the key in the node's list? hash: of the edge. For pieces built with a seed. */
-bool lic_piece_has(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash);
+static inline uint32_t lic_piece_mark_words(uint32_t edges)
+{
+    return edges / 64 + (edges % 64 != 0);
+}
+
+/* As many as are attributed. */
+static inline const uint32_t *lic_piece_numbers(const lic_piece *piece)
+{
+    return (const uint32_t *)((const char *)piece + piece->size) - piece->attributed;
+}
+
+/* Of pieces with attributes. */
+static inline const lic_piece_word *lic_piece_marks(const lic_piece *piece)
+{
+    return (const lic_piece_word *)(const void *)lic_piece_numbers(piece) - lic_piece_mark_words(piece->edges);
+}
+
+/* Attributed keys before the position, which is one of a key. Of pieces with attributes. */
+static inline uint32_t lic_piece_rank(const lic_piece *piece, uint32_t position)
+{
+    const lic_piece_word *mark = &lic_piece_marks(piece)[position / 64];
+
+    return mark->rank + (uint32_t)__builtin_popcountll(mark->bits & ((UINT64_C(1) << (position % 64)) - 1));
+}
+
+/* The attribute of the key at the position. */
+static inline uint32_t lic_piece_attribute(const lic_piece *piece, uint32_t position)
+{
+    if (piece->attributed == 0 || (lic_piece_marks(piece)[position / 64].bits >> (position % 64) & 1) == 0)
+        return LIC_NO_ATTRIBUTE;
+    return lic_piece_numbers(piece)[lic_piece_rank(piece, position)];
+}
+
+/* The position of the key in the node's list; LIC_NONE: it is not there. hash: of the edge. For pieces built with a
+ * seed. */
+uint32_t lic_piece_find(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash);
+
+static inline lic_edge_state lic_piece_state(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash)
+{
+    uint32_t position = lic_piece_find(piece, node, key, hash);
+
+    return position == LIC_NONE ? LIC_ABSENT : lic_piece_attribute(piece, position);
+}
 
 /* The first position in keys[from, to) whose key is at least `key`; to: none. */
 uint32_t lic_piece_lower_bound(const lic_piece *piece, uint32_t from, uint32_t to, uint64_t key);
 
-/* A key that a list shall have, or shall not. */
+/* A key that a list shall have, and with which attribute, or shall not. */
 typedef struct lic_piece_change {
-    uint32_t node;
-    bool     present;
-    uint64_t key;
+    uint32_t       node;
+    lic_edge_state state;
+    uint64_t       key;
 } lic_piece_change;
 
 /* By node, then key. Without recursion or memory. */
@@ -90,7 +134,8 @@ typedef struct lic_piece_place {
 } lic_piece_place;
 
 /* A piece like `old` (NULL: nothing), with the changes, which are sorted, made: a key already as it shall be
- * is fine. *piece is NULL when nothing is left. false: out of memory. */
+ * is fine. *piece is NULL when nothing is left. Attributes are numbers here; who holds them is the caller's business.
+ * false: out of memory. */
 bool lic_piece_build(lic_memory *memory, const lic_piece_place *place, const lic_piece *old,
                      const lic_piece_change *changes, size_t count, lic_piece **piece);
 void lic_piece_free(lic_memory *memory, lic_piece *piece); /* NULL is fine */

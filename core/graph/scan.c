@@ -18,6 +18,7 @@ struct lic_scan {
     size_t              capacity;
     size_t              known_next;
     size_t              known_count;
+    uint32_t            attribute; /* of the edge that came last */
 };
 
 static bool is_before(uint32_t node, uint64_t key, uint32_t other_node, uint64_t other_key)
@@ -28,9 +29,9 @@ static bool is_before(uint32_t node, uint64_t key, uint32_t other_node, uint64_t
 static bool add_known(lic_scan *scan, const lic_record *record)
 {
     lic_piece_change change = {
-        .node    = (uint32_t)record->ends[LIC_FORWARD],
-        .key     = record->ends[LIC_REVERSE],
-        .present = lic_delta_present(scan->snapshot->delta, record, scan->snapshot->revision),
+        .node  = (uint32_t)record->ends[LIC_FORWARD],
+        .key   = record->ends[LIC_REVERSE],
+        .state = lic_delta_state(scan->snapshot->delta, record, scan->snapshot->revision),
     };
 
     if (is_before(change.node, change.key, scan->after_node, scan->after_key))
@@ -104,16 +105,18 @@ static bool next_in_range(lic_scan *scan, uint32_t *node, uint64_t *key)
         if (!based && !known)
             return false;
         if (!known || (based && is_before(scan->node, scan->piece->keys[scan->next], change->node, change->key))) {
-            *node = scan->node;
-            *key  = scan->piece->keys[scan->next++];
+            *node           = scan->node;
+            *key            = scan->piece->keys[scan->next];
+            scan->attribute = lic_piece_attribute(scan->piece, scan->next++);
             return true;
         }
         if (based && scan->node == change->node && scan->piece->keys[scan->next] == change->key)
             scan->next++;
         scan->known_next++;
-        if (change->present) {
-            *node = change->node;
-            *key  = change->key;
+        if (change->state != LIC_ABSENT) {
+            *node           = change->node;
+            *key            = change->key;
+            scan->attribute = change->state;
             return true;
         }
     }
@@ -164,4 +167,9 @@ bool lic_scan_next(lic_scan *scan, lic_edge *edge, bool *found)
     *edge  = (lic_edge){ .resource = { scan->slot, node }, .subject = { (lic_slot)(key >> 32), (uint32_t)key } };
     *found = true;
     return true;
+}
+
+uint32_t lic_scan_attribute(const lic_scan *scan)
+{
+    return scan->attribute;
 }

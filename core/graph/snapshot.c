@@ -53,8 +53,28 @@ bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref su
     uint32_t         record = lic_delta_find(snapshot->delta, source, target, hash);
 
     if (record != LIC_NONE)
-        return lic_delta_present(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision);
-    return piece != NULL && lic_piece_has(piece, resource.node, target, hash);
+        return lic_delta_state(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision) !=
+               LIC_ABSENT;
+    return piece != NULL && lic_piece_find(piece, resource.node, target, hash) != LIC_NONE;
+}
+
+/* The same, and what is beside the edge. */
+bool lic_snapshot_find(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject, uint32_t *attribute)
+{
+    const lic_graph *graph  = snapshot->graph;
+    uint64_t         source = lic_ref_key(resource);
+    uint64_t         target = lic_ref_key(subject);
+    uint64_t         hash   = lic_edge_hash(&graph->seed, source, target);
+    const lic_piece *piece  = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+    uint32_t         record = lic_delta_find(snapshot->delta, source, target, hash);
+    lic_edge_state   state  = LIC_ABSENT;
+
+    if (record != LIC_NONE)
+        state = lic_delta_state(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision);
+    else if (piece != NULL)
+        state = lic_piece_state(piece, resource.node, target, hash);
+    *attribute = state == LIC_ABSENT ? LIC_NO_ATTRIBUTE : state;
+    return state != LIC_ABSENT;
 }
 
 uint32_t lic_snapshot_find_node(const lic_snapshot *snapshot, lic_type type, lic_str id)

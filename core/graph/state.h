@@ -2,6 +2,7 @@
 #ifndef LIC_GRAPH_STATE_H
 #define LIC_GRAPH_STATE_H
 
+#include "graph/attributes.h"
 #include "graph/base.h"
 #include "graph/delta.h"
 #include "graph/graph.h"
@@ -41,6 +42,7 @@ struct lic_graph {
     lic_base             base;
     lic_edge_seed        seed;
     lic_epochs           epochs;
+    lic_attributes       attributes;
 
     /* What the writer changes. */
     _Alignas(128) _Atomic uint64_t head;

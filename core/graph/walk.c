@@ -17,8 +17,9 @@ static void start_base(lic_walk *walk, uint32_t node, lic_slot far_slot)
         from = lic_piece_lower_bound(piece, from, to, low);
         to   = lic_piece_lower_bound(piece, from, to, low + (UINT64_C(1) << 32));
     }
-    walk->next = from;
-    walk->end  = to;
+    walk->next       = from;
+    walk->end        = to;
+    walk->attributed = piece != NULL && piece->attributed > 0;
 }
 
 static void start_delta(lic_walk *walk, lic_slot far_slot)
@@ -40,15 +41,17 @@ static void start_delta(lic_walk *walk, lic_slot far_slot)
 static void walk_start(const lic_snapshot *snapshot, lic_ref origin, bool reverse, bool one_slot, lic_slot far_slot,
                        lic_walk *walk)
 {
-    walk->snapshot = snapshot;
-    walk->origin   = lic_ref_key(origin);
-    walk->reverse  = reverse;
-    walk->one_slot = one_slot;
-    walk->piece    = lic_base_piece(&snapshot->graph->base, reverse ? LIC_REVERSE : LIC_FORWARD, origin.slot,
-                                    origin.node >> LIC_PIECE_BITS);
-    walk->limit    = atomic_load_explicit(&snapshot->delta->record_count, memory_order_acquire);
+    walk->snapshot  = snapshot;
+    walk->origin    = lic_ref_key(origin);
+    walk->reverse   = reverse;
+    walk->one_slot  = one_slot;
+    walk->attribute = LIC_NO_ATTRIBUTE;
+    walk->piece     = lic_base_piece(&snapshot->graph->base, reverse ? LIC_REVERSE : LIC_FORWARD, origin.slot,
+                                     origin.node >> LIC_PIECE_BITS);
+    walk->limit     = atomic_load_explicit(&snapshot->delta->record_count, memory_order_acquire);
     start_base(walk, origin.node, far_slot);
     start_delta(walk, far_slot);
+    walk->plain = !walk->touched && !walk->attributed;
 }
 
 void lic_walk_subjects(const lic_snapshot *snapshot, lic_ref resource, lic_walk *walk)
@@ -105,18 +108,25 @@ bool lic_walk_next(lic_walk *walk, lic_ref *end)
     while (walk->next < walk->end) {
         uint64_t key = piece->keys[walk->next++];
 
+        *end = ref_of(key);
+        if (walk->plain)
+            return true;
         if (walk->touched && delta_decides(walk, key))
             continue;
-        *end = ref_of(key);
+        if (walk->attributed)
+            walk->attribute = lic_piece_attribute(piece, walk->next - 1);
         return true;
     }
     while (walk->record != LIC_NONE) {
         const lic_record *record = lic_delta_record(delta, walk->record);
         bool              known  = walk->record < walk->limit;
+        lic_edge_state    state;
 
         walk_advance(walk, record);
-        if (known && lic_delta_present(delta, record, walk->snapshot->revision)) {
-            *end = ref_of(record->ends[!walk->reverse]);
+        state = known ? lic_delta_state(delta, record, walk->snapshot->revision) : LIC_ABSENT;
+        if (state != LIC_ABSENT) {
+            walk->attribute = state;
+            *end            = ref_of(record->ends[!walk->reverse]);
             return true;
         }
     }

@@ -103,7 +103,7 @@ static bool to_graph(const memory_store *m, const lic_store_change *changes, siz
             continue;
         if (!intern(m, &edge.resource, changes[i].resource_id) || !intern(m, &edge.subject, changes[i].subject_id))
             return false;
-        out[(*out_count)++] = (lic_change){ edge, present };
+        out[(*out_count)++] = (lic_change){ .edge = edge, .present = present };
     }
     return true;
 }
@@ -140,7 +140,7 @@ static bool erase_edges(const memory_store *m, const lic_edge *edges, size_t cou
     bool        done    = changes != NULL || count == 0;
 
     for (size_t i = 0; i < count && done; i++)
-        changes[i] = (lic_change){ edges[i], false };
+        changes[i] = (lic_change){ .edge = edges[i], .present = false };
     done = done && lic_graph_apply(m->graph, changes, count, revision);
     lic_free(m->memory, changes, count * sizeof *changes);
     return done;

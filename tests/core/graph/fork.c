@@ -13,7 +13,15 @@ enum { USER, OWNER }; /* slots */
 static void write_edges(lic_graph *graph, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to; i++)
-        write_one(graph, set(edge(OWNER, i * 7, USER, i % 11)));
+        write_one(graph, set_with(edge(OWNER, i * 7, USER, i % 11), i % 3 == 0 ? make_attribute(graph, i + 1) : 0));
+}
+
+/* Every third edge has a caveat of its own. */
+static uint32_t caveat_of_edge(uint32_t i, uint32_t count)
+{
+    if (i >= count)
+        return ABSENT;
+    return i % 3 == 0 ? i + 1 : 0;
 }
 
 static bool has_edges(const lic_graph *graph, uint32_t count)
@@ -23,7 +31,7 @@ static bool has_edges(const lic_graph *graph, uint32_t count)
 
     lic_snapshot_pin(graph, &snapshot);
     for (uint32_t i = 0; i < EDGES * 2; i++)
-        all = all && has(&snapshot, edge(OWNER, i * 7, USER, i % 11)) == (i < count);
+        all = all && caveat_at(&snapshot, edge(OWNER, i * 7, USER, i % 11)) == caveat_of_edge(i, count);
     for (uint32_t i = 0; i < 11; i++)
         all = all && count_resources(&snapshot, (lic_ref){ USER, i }) == (count + 10 - i) / 11;
     lic_snapshot_unpin(&snapshot);
@@ -41,7 +49,7 @@ static int child(world *w, uint32_t count)
     if (!has_edges(w->graph, count))
         return 1;
     for (uint32_t i = count; i < count + 500; i++) {
-        change = set(edge(OWNER, i * 7, USER, i % 11));
+        change = set_with(edge(OWNER, i * 7, USER, i % 11), i % 3 == 0 ? make_attribute(w->graph, i + 1) : 0);
         lic_graph_lock(w->graph);
         if (!lic_graph_apply(w->graph, &change, 1, &revision) || revision != ++head)
             return 2;

@@ -7,16 +7,65 @@ enum { USER, MEMBER, OWNER }; /* slots */
 
 #define STEPS 60u
 
-/* What step number `step` writes: five edges of its own, and the removal of one of the step before. */
-static size_t step_changes(uint32_t step, lic_change *changes)
-{
-    size_t count = 0;
+#define STEP_CHANGES 8u
 
+static lic_edge step_edge(uint32_t step, uint32_t i)
+{
+    return edge(OWNER, step * 300 + i, i % 2 == 0 ? USER : MEMBER, step % 9);
+}
+
+/* The caveat of the step's edge when it is written, and when the next step has been made. 0: none; ABSENT: gone. */
+static uint32_t caveat_first(uint32_t step, uint32_t i)
+{
+    return i % 3 == 0 ? step + 1 : 0;
+}
+
+static uint32_t caveat_later(uint32_t step, uint32_t i)
+{
+    static const uint32_t later[] = { ABSENT, 1000, 0, 0, 0 };
+
+    return later[i] == 1000 ? 1000 + step : later[i];
+}
+
+static lic_change step_change(lic_graph *graph, lic_edge e, uint32_t caveat, bool *made)
+{
+    uint32_t attribute = caveat == 0 || caveat == ABSENT ? LIC_NO_ATTRIBUTE : make_attribute(graph, caveat);
+
+    if (attribute == LIC_NO_ATTRIBUTE && caveat != 0 && caveat != ABSENT)
+        *made = false;
+    return caveat == ABSENT ? unset(e) : set_with(e, attribute);
+}
+
+/* What step number `step` writes: five edges of its own, and changes of those of the step before: one goes, one gets
+ * an attribute, one loses it. false: no memory for attributes. */
+static bool step_changes(lic_graph *graph, uint32_t step, lic_change *changes, size_t *count)
+{
+    bool made = true;
+
+    *count = 0;
     for (uint32_t i = 0; i < 5; i++)
-        changes[count++] = set(edge(OWNER, step * 300 + i, i % 2 == 0 ? USER : MEMBER, step % 9));
-    if (step > 0)
-        changes[count++] = unset(edge(OWNER, (step - 1) * 300, USER, (step - 1) % 9));
-    return count;
+        changes[(*count)++] = step_change(graph, step_edge(step, i), caveat_first(step, i), &made);
+    for (uint32_t i = 0; i < 5 && step > 0; i++)
+        if (caveat_later(step - 1, i) != caveat_first(step - 1, i))
+            changes[(*count)++] = step_change(graph, step_edge(step - 1, i), caveat_later(step - 1, i), &made);
+    return made;
+}
+
+/* false: no memory, and nothing has happened. */
+static bool make_step(lic_graph *graph, uint32_t step)
+{
+    lic_change changes[STEP_CHANGES];
+    size_t     count;
+    uint64_t   revision = 0;
+    bool       made     = step_changes(graph, step, changes, &count);
+
+    lic_graph_lock(graph);
+    made = made && lic_graph_apply(graph, changes, count, &revision);
+    lic_graph_unlock(graph);
+    for (size_t i = 0; i < count && !made; i++)
+        lic_graph_attribute_release(graph, changes[i].attribute);
+    assert_int_equal(revision, made ? step + 1 : 0);
+    return made;
 }
 
 /* After `steps` steps: all their edges and no others. */
@@ -28,11 +77,13 @@ static void check_steps(const lic_graph *graph, uint32_t steps)
     assert_int_equal(snapshot.revision, steps);
     for (uint32_t step = 0; step <= steps; step++)
         for (uint32_t i = 0; i < 5; i++) {
-            lic_edge e     = edge(OWNER, step * 300 + i, i % 2 == 0 ? USER : MEMBER, step % 9);
-            bool     there = step < steps && (i > 0 || step + 1 == steps);
+            lic_edge e      = step_edge(step, i);
+            uint32_t caveat = step + 1 == steps ? caveat_first(step, i) : caveat_later(step, i);
 
-            assert_int_equal(has(&snapshot, e), there);
-            assert_int_equal(count_subjects(&snapshot, e.resource), there);
+            if (step >= steps)
+                caveat = ABSENT;
+            assert_int_equal(caveat_at(&snapshot, e), caveat);
+            assert_int_equal(count_subjects(&snapshot, e.resource), caveat != ABSENT);
         }
     lic_snapshot_unpin(&snapshot);
     assert_int_equal(lic_graph_slot_edges(graph, OWNER), steps == 0 ? 0 : steps * 4 + 1);
@@ -41,19 +92,9 @@ static void check_steps(const lic_graph *graph, uint32_t steps)
 /* Writes until it fails or is done; returns the steps that were made. Merges from time to time, which may fail. */
 static uint32_t write_steps(lic_graph *graph)
 {
-    lic_change changes[6];
-    uint64_t   revision;
-
     for (uint32_t step = 0; step < STEPS; step++) {
-        size_t count = step_changes(step, changes);
-        bool   made;
-
-        lic_graph_lock(graph);
-        made = lic_graph_apply(graph, changes, count, &revision);
-        lic_graph_unlock(graph);
-        if (!made)
+        if (!make_step(graph, step))
             return step;
-        assert_int_equal(revision, step + 1);
         if (step % 20 == 11)
             lic_graph_merge(graph);
         if (step % 20 == 19)
@@ -68,7 +109,6 @@ static bool survives(size_t n, size_t end, bool threads)
     world    w;
     uint32_t steps;
     bool     failed;
-    uint64_t revision;
 
     world_open(&w, (lic_graph_options){ .min_history_changes = 30, .no_threads = !threads });
     w.source.counts->fail_end   = end == SIZE_MAX ? end : w.source.counts->calls + end;
@@ -79,16 +119,13 @@ static bool survives(size_t n, size_t end, bool threads)
     w.source.counts->fail_first = SIZE_MAX;
 
     /* Usable afterwards: the rest can be written, and merged. */
-    for (; steps < STEPS; steps++) {
-        lic_change changes[6];
-        size_t     count = step_changes(steps, changes);
-
-        revision = write_all(w.graph, changes, count);
-        assert_int_equal(revision, steps + 1);
-    }
+    for (; steps < STEPS; steps++)
+        assert_true(make_step(w.graph, steps));
     check_steps(w.graph, STEPS);
     assert_true(lic_graph_merge_all(w.graph));
     check_steps(w.graph, STEPS);
+    /* One for every step, and one more of the last one's. What a failed merge left waits for the next. */
+    assert_int_equal(sizes_of(w.graph).attributes, STEPS + 1);
     world_close(&w);
     return failed;
 }

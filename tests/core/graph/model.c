@@ -1,7 +1,7 @@
-/* core/graph against a model: one set of edges per revision, and nothing clever.
+/* core/graph against a model: the states of all edges per revision, and nothing clever.
  *
  * Thousands of random transactions, with merges at random points; snapshots of random revisions, some of them kept
- * while the graph goes on, are compared with the model's set in every way the graph can be read. */
+ * while the graph goes on, are compared with the model's states in every way the graph can be read. */
 #include "world.h"
 
 #include "base/arena.h"
@@ -10,7 +10,9 @@
 #define NODES 14u
 #define ENDS (SLOTS * NODES)
 #define EDGES (ENDS * ENDS)
-#define WORDS ((EDGES + 63) / 64)
+#define CAVEATS 5u
+#define NOT_THERE UINT8_MAX
+#define NO_CAVEATS UINT64_MAX
 #define REVISIONS 1200u
 #define HELD 6u
 #define KEPT_CHANGES 40u
@@ -27,9 +29,11 @@ typedef struct held_snapshot {
 typedef struct model {
     world    w;
     uint64_t random;
-    uint64_t (*sets)[WORDS]; /* by revision */
-    uint32_t     *changes;   /* how many each revision made */
+    uint8_t (*states)[EDGES]; /* by revision: NOT_THERE, 0, or the number of a caveat */
+    uint32_t     *changes;    /* how many each revision made */
     uint64_t      head;
+    uint64_t      plain_until;         /* the first revision with caveats */
+    uint32_t      shared[CAVEATS + 1]; /* an attribute of each caveat, held by us */
     held_snapshot held[HELD];
 } model;
 
@@ -38,11 +42,9 @@ static lic_ref ref_of(uint32_t end)
     return (lic_ref){ end / NODES, numbers[end % NODES] };
 }
 
-static bool model_has(const model *m, uint64_t revision, uint32_t resource, uint32_t subject)
+static uint8_t state_in(const model *m, uint64_t revision, uint32_t resource, uint32_t subject)
 {
-    uint32_t index = resource * ENDS + subject;
-
-    return m->sets[revision][index / 64] >> (index % 64) & 1;
+    return m->states[revision][resource * ENDS + subject];
 }
 
 /* Which of the ends a reference is. */
@@ -59,38 +61,40 @@ static uint32_t end_of(lic_ref ref)
 
 /* ------------------------------------------------------------------ reading */
 
-/* The walk gives exactly the far ends that `expected` says, each once, and those of the base in order. */
-static void check_walk(lic_walk *walk, const bool *expected)
+/* The walk gives exactly the far ends that `expected` says, each once and with its attribute. */
+static void check_walk(lic_walk *walk, const uint8_t *expected)
 {
-    bool    seen[ENDS] = { false };
+    uint8_t seen[ENDS];
     lic_ref end;
 
+    memset(seen, NOT_THERE, sizeof seen);
     while (lic_walk_next(walk, &end)) {
         uint32_t found = end_of(end);
 
-        assert_false(seen[found]);
-        seen[found] = true;
+        assert_int_equal(seen[found], NOT_THERE);
+        seen[found] = (uint8_t)caveat_of(walk->snapshot->graph, walk->attribute);
     }
     assert_memory_equal(seen, expected, sizeof seen);
 }
 
 static void check_walks(const model *m, const lic_snapshot *snapshot, uint32_t origin)
 {
-    bool     subjects[ENDS];
-    bool     resources[ENDS];
+    uint8_t  subjects[ENDS];
+    uint8_t  resources[ENDS];
     lic_walk walk;
 
     for (uint32_t i = 0; i < ENDS; i++) {
-        subjects[i]  = model_has(m, snapshot->revision, origin, i);
-        resources[i] = model_has(m, snapshot->revision, i, origin);
+        subjects[i]  = state_in(m, snapshot->revision, origin, i);
+        resources[i] = state_in(m, snapshot->revision, i, origin);
     }
     lic_walk_subjects(snapshot, ref_of(origin), &walk);
     check_walk(&walk, subjects);
     lic_walk_resources(snapshot, ref_of(origin), &walk);
     check_walk(&walk, resources);
     for (lic_slot slot = 0; slot < SLOTS; slot++) {
-        bool of_slot[ENDS] = { false };
+        uint8_t of_slot[ENDS];
 
+        memset(of_slot, NOT_THERE, sizeof of_slot);
         memcpy(of_slot + slot * NODES, subjects + slot * NODES, NODES * sizeof *of_slot);
         lic_walk_subjects_in(snapshot, ref_of(origin), slot, &walk);
         check_walk(&walk, of_slot);
@@ -115,12 +119,15 @@ static void check_scan(const model *m, const lic_snapshot *snapshot, lic_slot sl
     scan = lic_snapshot_scan(snapshot, &arena, slot, after);
     assert_non_null(scan);
     for (uint32_t i = start; i < (slot + 1) * NODES * ENDS; i++) {
-        if (!model_has(m, snapshot->revision, i / ENDS, i % ENDS))
+        uint8_t state = state_in(m, snapshot->revision, i / ENDS, i % ENDS);
+
+        if (state == NOT_THERE)
             continue;
         assert_true(lic_scan_next(scan, &e, &found));
         assert_true(found);
         assert_true(lic_ref_equal(e.resource, ref_of(i / ENDS)));
         assert_true(lic_ref_equal(e.subject, ref_of(i % ENDS)));
+        assert_int_equal(caveat_of(snapshot->graph, lic_scan_attribute(scan)), state);
     }
     assert_true(lic_scan_next(scan, &e, &found));
     assert_false(found);
@@ -135,10 +142,10 @@ static void check_snapshot(model *m, const lic_snapshot *snapshot)
                         .subject  = ref_of(next_random(&m->random, ENDS)) };
 
     for (uint32_t i = 0; i < ENDS; i++) {
-        assert_int_equal(lic_snapshot_has(snapshot, ref_of(origin), ref_of(i)),
-                         model_has(m, snapshot->revision, origin, i));
-        assert_int_equal(lic_snapshot_has(snapshot, ref_of(i), ref_of(origin)),
-                         model_has(m, snapshot->revision, i, origin));
+        assert_int_equal((uint8_t)caveat_at(snapshot, (lic_edge){ ref_of(origin), ref_of(i) }),
+                         state_in(m, snapshot->revision, origin, i));
+        assert_int_equal((uint8_t)caveat_at(snapshot, (lic_edge){ ref_of(i), ref_of(origin) }),
+                         state_in(m, snapshot->revision, i, origin));
     }
     check_walks(m, snapshot, origin);
     check_scan(m, snapshot, slot, NULL);
@@ -172,23 +179,52 @@ static bool pin_some(model *m, lic_snapshot *snapshot)
 
 /* ------------------------------------------------------------------ writing */
 
+/* One of our own for each caveat, from then on. */
+static void share_some(model *m)
+{
+    for (uint32_t caveat = 1; caveat <= CAVEATS; caveat++)
+        m->shared[caveat] = make_attribute(m->w.graph, caveat);
+}
+
+/* A new one or one that is shared: the model can't tell, and neither shall the graph. */
+static uint32_t attribute_for(model *m, uint8_t state)
+{
+    if (state == NOT_THERE || state == 0)
+        return LIC_NO_ATTRIBUTE;
+    if (next_random(&m->random, 2) == 0)
+        return make_attribute(m->w.graph, state);
+    lic_graph_attribute_retain(m->w.graph, m->shared[state]);
+    return m->shared[state];
+}
+
+static uint8_t some_state(model *m)
+{
+    if (next_random(&m->random, 2) == 0)
+        return NOT_THERE;
+    return m->head < m->plain_until ? 0 : (uint8_t)next_random(&m->random, CAVEATS + 1);
+}
+
+/* In the revision that is being written. */
+static lic_change change_to(model *m, uint32_t index, uint8_t state)
+{
+    uint8_t *next = m->states[m->head + 1];
+
+    m->changes[m->head + 1] += next[index] != state;
+    next[index] = state;
+    return (lic_change){ .edge      = { ref_of(index / ENDS), ref_of(index % ENDS) },
+                         .present   = state != NOT_THERE,
+                         .attribute = attribute_for(m, state) };
+}
+
 static void write_some(model *m)
 {
     lic_change changes[40];
     uint32_t   count = next_random(&m->random, next_random(&m->random, 10) == 0 ? 40 : 4);
-    uint64_t  *next  = m->sets[m->head + 1];
     uint32_t   first = next_random(&m->random, EDGES);
 
-    memcpy(next, m->sets[m->head], sizeof m->sets[0]);
-    for (uint32_t i = 0; i < count; i++) {
-        /* A step that is prime to EDGES: no edge twice in one transaction. */
-        uint32_t index   = (first + i * 1009) % EDGES;
-        bool     present = next_random(&m->random, 2) == 0;
-
-        changes[i] = (lic_change){ { ref_of(index / ENDS), ref_of(index % ENDS) }, present };
-        m->changes[m->head + 1] += (next[index / 64] >> (index % 64) & 1) != present;
-        next[index / 64] = (next[index / 64] & ~(UINT64_C(1) << (index % 64))) | (uint64_t)present << (index % 64);
-    }
+    memcpy(m->states[m->head + 1], m->states[m->head], sizeof m->states[0]);
+    for (uint32_t i = 0; i < count; i++) /* a step that is prime to EDGES: no edge twice in one transaction */
+        changes[i] = change_to(m, (first + i * 1009) % EDGES, some_state(m));
     m->head++;
     assert_int_equal(write_all(m->w.graph, changes, count), m->head);
 }
@@ -196,15 +232,15 @@ static void write_some(model *m)
 /* One edge of a few, so that edges change often. */
 static void toggle_some(model *m)
 {
-    uint32_t  index   = next_random(&m->random, 5) * 101;
-    uint64_t *next    = m->sets[m->head + 1];
-    bool      present = !model_has(m, m->head, index / ENDS, index % ENDS);
+    uint32_t   index = next_random(&m->random, 5) * 101;
+    uint8_t    old   = m->states[m->head][index];
+    uint8_t    state = m->head >= m->plain_until ? some_state(m) : old == NOT_THERE ? 0 : NOT_THERE;
+    lic_change change;
 
-    memcpy(next, m->sets[m->head], sizeof m->sets[0]);
-    next[index / 64] ^= UINT64_C(1) << (index % 64);
-    m->changes[++m->head] = 1;
-    assert_int_equal(write_one(m->w.graph, (lic_change){ { ref_of(index / ENDS), ref_of(index % ENDS) }, present }),
-                     m->head);
+    memcpy(m->states[m->head + 1], m->states[m->head], sizeof m->states[0]);
+    change = change_to(m, index, state);
+    m->head++;
+    assert_int_equal(write_one(m->w.graph, change), m->head);
 }
 
 static uint64_t merges(const model *m)
@@ -250,8 +286,8 @@ static uint64_t count_edges(const model *m)
 {
     uint64_t count = 0;
 
-    for (uint32_t i = 0; i < WORDS; i++)
-        count += (uint64_t)__builtin_popcountll(m->sets[m->head][i]);
+    for (uint32_t i = 0; i < EDGES; i++)
+        count += m->states[m->head][i] != NOT_THERE;
     return count;
 }
 
@@ -278,16 +314,32 @@ static void check_some(model *m, bool kept, bool threads)
         assert_true(changes_after(m, lic_graph_oldest(m->w.graph) - 1) >= KEPT_CHANGES);
 }
 
-static void run(uint64_t seed, bool by_hand, bool threads)
+/* An attribute is gone with the last edge that had it, as soon as no history shows it. The last pieces go when their
+ * readers have gone, which the second merge finds out. */
+static void check_attributes(model *m)
 {
-    model m = { .random = seed };
+    for (uint32_t caveat = 1; caveat <= CAVEATS; caveat++)
+        lic_graph_attribute_release(m->w.graph, m->shared[caveat]);
+    for (uint32_t i = 0; i < EDGES; i++)
+        write_one(m->w.graph, unset((lic_edge){ ref_of(i / ENDS), ref_of(i % ENDS) }));
+    assert_true(lic_graph_merge_all(m->w.graph));
+    assert_true(lic_graph_merge_all(m->w.graph));
+    assert_int_equal(sizes_of(m->w.graph).attributes, 0);
+}
+
+static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
+{
+    model m = { .random = seed, .plain_until = plain_until };
 
     world_open(&m.w, (lic_graph_options){ .min_history_changes = KEPT_CHANGES, .no_threads = !threads });
-    m.sets    = test_calloc(REVISIONS + 1, sizeof *m.sets);
+    m.states  = test_calloc(REVISIONS + 1, sizeof *m.states);
     m.changes = test_calloc(REVISIONS + 1, sizeof *m.changes);
+    memset(m.states[0], NOT_THERE, sizeof m.states[0]);
     while (m.head < REVISIONS) {
         uint32_t dice = next_random(&m.random, 20);
 
+        if (m.head >= plain_until && m.shared[1] == LIC_NO_ATTRIBUTE)
+            share_some(&m);
         if (dice < 9)
             write_some(&m);
         else if (dice < 14)
@@ -303,38 +355,42 @@ static void run(uint64_t seed, bool by_hand, bool threads)
         if (m.held[i].held)
             lic_snapshot_unpin(&m.held[i].snapshot);
     assert_true(merges(&m) > 5);
-    test_free(m.sets);
+    check_attributes(&m);
+    test_free(m.states);
     test_free(m.changes);
     world_close(&m.w);
 }
 
-static void it_reads_like_a_set_per_revision_while_it_merges_by_itself(void **state)
+static void it_reads_like_a_table_per_revision_while_it_merges_by_itself(void **state)
 {
     (void)state;
-    run(1, false, false);
-    run(2, false, false);
+    run(1, NO_CAVEATS, false, false);
+    run(2, 0, false, false);
+    run(11, 300, false, false);
 }
 
-static void it_reads_like_a_set_per_revision_while_threads_merge_it(void **state)
+static void it_reads_like_a_table_per_revision_while_threads_merge_it(void **state)
 {
     (void)state;
-    run(3, false, true);
-    run(4, false, true);
+    run(3, NO_CAVEATS, false, true);
+    run(4, 0, false, true);
+    run(13, 300, false, true);
 }
 
-static void it_reads_like_a_set_per_revision_while_others_merge_it(void **state)
+static void it_reads_like_a_table_per_revision_while_others_merge_it(void **state)
 {
     (void)state;
-    run(5, true, false);
-    run(6, true, false);
+    run(5, NO_CAVEATS, true, false);
+    run(6, 0, true, false);
+    run(15, 300, true, false);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_reads_like_a_set_per_revision_while_it_merges_by_itself),
-        cmocka_unit_test(it_reads_like_a_set_per_revision_while_threads_merge_it),
-        cmocka_unit_test(it_reads_like_a_set_per_revision_while_others_merge_it),
+        cmocka_unit_test(it_reads_like_a_table_per_revision_while_it_merges_by_itself),
+        cmocka_unit_test(it_reads_like_a_table_per_revision_while_threads_merge_it),
+        cmocka_unit_test(it_reads_like_a_table_per_revision_while_others_merge_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
 static const lic_edge_seed   seed  = { 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f };
 static const lic_piece_place place = { .slot = 3, .first_node = 2 * LIC_PIECE_NODES, .seed = &seed };
 
+#define HERE LIC_NO_ATTRIBUTE
+
 typedef struct bench {
     failing_memory source;
     lic_memory     memory;
@@ -27,7 +29,7 @@ static bool piece_has(const lic_piece *piece, uint32_t number, uint64_t key)
 {
     uint64_t origin = lic_ref_key((lic_ref){ place.slot, node(number) });
 
-    return lic_piece_has(piece, node(number), key, lic_edge_hash(&seed, origin, key));
+    return lic_piece_find(piece, node(number), key, lic_edge_hash(&seed, origin, key)) != LIC_NONE;
 }
 
 static lic_piece *build(bench *b, lic_piece *old, lic_piece_change *changes, size_t count)
@@ -43,7 +45,7 @@ static lic_piece *build(bench *b, lic_piece *old, lic_piece_change *changes, siz
 static void single_edges_need_no_starts(void **state)
 {
     bench            b;
-    lic_piece_change changes[] = { { node(70), true, 5 }, { node(0), true, 9 }, { node(4095), true, 1 } };
+    lic_piece_change changes[] = { { node(70), HERE, 5 }, { node(0), HERE, 9 }, { node(4095), HERE, 1 } };
     lic_piece       *piece;
     uint32_t         from;
     uint32_t         to;
@@ -77,7 +79,7 @@ static void lists_of_every_length_find_their_keys_and_no_others(void **state)
     bench_open(&b);
     for (uint32_t length = 1; length <= 64; length++)
         for (uint32_t i = 0; i < length; i++)
-            changes[count++] = (lic_piece_change){ node(length * 60), true, (uint64_t)i * 2 + 1 };
+            changes[count++] = (lic_piece_change){ node(length * 60), HERE, (uint64_t)i * 2 + 1 };
     piece = build(&b, NULL, changes, count);
     for (uint32_t length = 1; length <= 64; length++) {
         uint32_t from;
@@ -98,10 +100,10 @@ static void lists_of_every_length_find_their_keys_and_no_others(void **state)
 static void changes_are_made_whatever_was_there(void **state)
 {
     bench            b;
-    lic_piece_change first[]  = { { node(1), true, 10 }, { node(1), true, 20 }, { node(5), true, 1 } };
-    lic_piece_change second[] = { { node(1), true, 10 }, { node(1), false, 20 }, { node(1), true, 15 },
-                                  { node(5), false, 1 }, { node(5), false, 2 },  { node(9), false, 7 },
-                                  { node(4), true, 100 } };
+    lic_piece_change first[]  = { { node(1), HERE, 10 }, { node(1), HERE, 20 }, { node(5), HERE, 1 } };
+    lic_piece_change second[] = { { node(1), HERE, 10 },      { node(1), LIC_ABSENT, 20 }, { node(1), HERE, 15 },
+                                  { node(5), LIC_ABSENT, 1 }, { node(5), LIC_ABSENT, 2 },  { node(9), LIC_ABSENT, 7 },
+                                  { node(4), HERE, 100 } };
     lic_piece       *piece;
 
     (void)state;
@@ -121,11 +123,81 @@ static void changes_are_made_whatever_was_there(void **state)
     lic_piece_free(&b.memory, piece);
 }
 
+static uint32_t attribute_of(const lic_piece *piece, uint32_t number, uint64_t key)
+{
+    uint64_t origin = lic_ref_key((lic_ref){ place.slot, node(number) });
+
+    return lic_piece_state(piece, node(number), key, lic_edge_hash(&seed, origin, key));
+}
+
+static void attributes_cost_nothing_where_there_are_none(void **state)
+{
+    bench            b;
+    lic_piece_change plain[]       = { { node(1), HERE, 10 }, { node(1), HERE, 20 }, { node(2), HERE, 5 } };
+    lic_piece_change attributed[]  = { { node(1), 7, 20 } };
+    lic_piece_change plain_again[] = { { node(1), HERE, 20 } };
+    lic_piece       *piece;
+    size_t           size = sizeof(lic_piece) + 3 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
+
+    (void)state;
+    bench_open(&b);
+    piece = build(&b, NULL, plain, 3);
+    assert_int_equal(piece->size, size);
+    assert_int_equal(attribute_of(piece, 1, 20), LIC_NO_ATTRIBUTE);
+    piece = build(&b, piece, attributed, 1);
+    assert_int_equal(piece->size, size + 4 + sizeof(lic_piece_word) + sizeof(uint32_t)); /* 4: to a word's end */
+    assert_int_equal(attribute_of(piece, 1, 10), LIC_NO_ATTRIBUTE);
+    assert_int_equal(attribute_of(piece, 1, 20), 7);
+    assert_int_equal(attribute_of(piece, 2, 5), LIC_NO_ATTRIBUTE);
+    assert_int_equal(attribute_of(piece, 2, 6), LIC_ABSENT);
+    piece = build(&b, piece, plain_again, 1);
+    assert_int_equal(piece->size, size);
+    assert_int_equal(attribute_of(piece, 1, 20), LIC_NO_ATTRIBUTE);
+    lic_piece_free(&b.memory, piece);
+}
+
+#define TABLE_NODES 40u
+#define TABLE_KEYS 40u
+
+/* Random changes over random changes: every key keeps its own attribute, wherever it moves in the piece. */
+static void attributes_stay_with_their_keys(void **state)
+{
+    bench          b;
+    lic_edge_state table[TABLE_NODES][TABLE_KEYS];
+    lic_piece     *piece  = NULL;
+    uint64_t       random = 3;
+
+    (void)state;
+    bench_open(&b);
+    memset(table, 0xff, sizeof table);
+    for (int round = 0; round < 300; round++) {
+        lic_piece_change changes[TABLE_NODES];
+        uint32_t         count = 1 + next_random(&random, TABLE_NODES);
+
+        for (uint32_t i = 0; i < count; i++) { /* one change a node: no key twice */
+            uint32_t       key       = next_random(&random, TABLE_KEYS);
+            lic_edge_state states[3] = { LIC_ABSENT, HERE, 1 + next_random(&random, 1000) };
+            lic_edge_state wanted    = states[next_random(&random, 3)];
+
+            changes[i]    = (lic_piece_change){ node(i * 100), wanted, key };
+            table[i][key] = wanted;
+        }
+        piece = build(&b, piece, changes, count);
+        for (uint32_t i = 0; i < TABLE_NODES; i++)
+            for (uint32_t key = 0; key < TABLE_KEYS; key++)
+                assert_int_equal(piece == NULL ? LIC_ABSENT : attribute_of(piece, i * 100, key), table[i][key]);
+    }
+    assert_true(piece->edges > 512);
+    assert_true(piece->attributed > 256);
+    lic_piece_free(&b.memory, piece);
+    assert_int_equal(b.source.counts->live_blocks, 0);
+}
+
 static void nothing_left_is_no_piece(void **state)
 {
     bench            b;
-    lic_piece_change first[]  = { { node(1), true, 10 } };
-    lic_piece_change second[] = { { node(1), false, 10 } };
+    lic_piece_change first[]  = { { node(1), HERE, 10 } };
+    lic_piece_change second[] = { { node(1), LIC_ABSENT, 10 } };
     lic_piece       *piece;
 
     (void)state;
@@ -145,7 +217,7 @@ static void changes_are_sorted_by_node_then_key(void **state)
     (void)state;
     for (size_t count = 0; count <= 500; count += 1 + count / 3) {
         for (size_t i = 0; i < count; i++)
-            changes[i] = (lic_piece_change){ next_random(&random, 20), true, next_random(&random, 1000) };
+            changes[i] = (lic_piece_change){ next_random(&random, 20), HERE, next_random(&random, 1000) };
         lic_piece_sort(changes, count);
         for (size_t i = 1; i < count; i++)
             assert_true(changes[i - 1].node < changes[i].node ||
@@ -156,7 +228,7 @@ static void changes_are_sorted_by_node_then_key(void **state)
 static void a_failed_allocation_leaves_no_piece(void **state)
 {
     bench            b;
-    lic_piece_change changes[] = { { node(1), true, 10 } };
+    lic_piece_change changes[] = { { node(1), HERE, 10 } };
     lic_piece       *piece     = (lic_piece *)changes;
 
     (void)state;
@@ -173,6 +245,8 @@ int main(void)
         cmocka_unit_test(single_edges_need_no_starts),
         cmocka_unit_test(lists_of_every_length_find_their_keys_and_no_others),
         cmocka_unit_test(changes_are_made_whatever_was_there),
+        cmocka_unit_test(attributes_cost_nothing_where_there_are_none),
+        cmocka_unit_test(attributes_stay_with_their_keys),
         cmocka_unit_test(nothing_left_is_no_piece),
         cmocka_unit_test(changes_are_sorted_by_node_then_key),
         cmocka_unit_test(a_failed_allocation_leaves_no_piece),

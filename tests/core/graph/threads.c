@@ -12,9 +12,10 @@ enum { USER, OWNER, LEFT, RIGHT }; /* slots */
 #define READERS 8
 #define COUPLES 40u
 #define RUN_MS 1500
+#define CAVEATS 4u
 
 /* Each transaction keeps: document i has exactly one owner, ana or bo; and 0 is in LEFT or RIGHT with i, never in
- * both. So every snapshot has COUPLES edges of each kind. */
+ * both. So every snapshot has COUPLES edges of each kind. The two edges have the same caveat, or none. */
 #define ANA 1u
 #define BO 2u
 
@@ -37,6 +38,22 @@ static uint32_t node_of(uint32_t couple)
     return couple * 1000; /* ten ranges */
 }
 
+static uint32_t caveat_of_owner(const lic_snapshot *snapshot, uint32_t node)
+{
+    lic_walk walk;
+    lic_ref  end;
+
+    lic_walk_subjects(snapshot, (lic_ref){ OWNER, node }, &walk);
+    return lic_walk_next(&walk, &end) ? caveat_of(snapshot->graph, walk.attribute) : ABSENT;
+}
+
+static uint32_t caveat_of_side(const lic_snapshot *snapshot, uint32_t node)
+{
+    uint32_t left = caveat_at(snapshot, edge(LEFT, 0, USER, node));
+
+    return left == ABSENT ? caveat_at(snapshot, edge(RIGHT, 0, USER, node)) : left;
+}
+
 static void read_couples(stage *s, const lic_snapshot *snapshot, uint64_t *random)
 {
     for (uint32_t i = 0; i < 5; i++) {
@@ -45,6 +62,8 @@ static void read_couples(stage *s, const lic_snapshot *snapshot, uint64_t *rando
         expect(s, has(snapshot, edge(OWNER, node, USER, ANA)) != has(snapshot, edge(OWNER, node, USER, BO)));
         expect(s, has(snapshot, edge(LEFT, 0, USER, node)) != has(snapshot, edge(RIGHT, 0, USER, node)));
         expect(s, count_subjects(snapshot, (lic_ref){ OWNER, node }) == 1);
+        expect(s, caveat_of_owner(snapshot, node) == caveat_of_side(snapshot, node));
+        expect(s, caveat_of_owner(snapshot, node) < CAVEATS);
     }
 }
 
@@ -118,15 +137,18 @@ static void reader(void *argument)
         read_once(s, &random);
 }
 
-/* Both edges of a couple change sides. */
-static void move_couple(lic_change *changes, uint32_t couple, bool to_ana)
+/* Both edges of a couple change sides, or stay and change their caveat. */
+static void move_couple(lic_graph *graph, lic_change *changes, uint32_t couple, bool to_ana, uint32_t caveat)
 {
     uint32_t node = node_of(couple);
 
-    changes[0] = (lic_change){ edge(OWNER, node, USER, ANA), to_ana };
-    changes[1] = (lic_change){ edge(OWNER, node, USER, BO), !to_ana };
-    changes[2] = (lic_change){ edge(LEFT, 0, USER, node), to_ana };
-    changes[3] = (lic_change){ edge(RIGHT, 0, USER, node), !to_ana };
+    changes[0] = put(edge(OWNER, node, USER, ANA), to_ana);
+    changes[1] = put(edge(OWNER, node, USER, BO), !to_ana);
+    changes[2] = put(edge(LEFT, 0, USER, node), to_ana);
+    changes[3] = put(edge(RIGHT, 0, USER, node), !to_ana);
+    for (int i = 0; i < 4 && caveat > 0; i++)
+        if (changes[i].present)
+            changes[i].attribute = make_attribute(graph, caveat);
 }
 
 static void write_first(stage *s)
@@ -134,7 +156,7 @@ static void write_first(stage *s)
     lic_change changes[4 * COUPLES];
 
     for (uint32_t i = 0; i < COUPLES; i++)
-        move_couple(&changes[4 * i], i, true);
+        move_couple(s->w.graph, &changes[4 * i], i, true, 0);
     write_all(s->w.graph, changes, 4 * COUPLES);
 }
 
@@ -147,7 +169,8 @@ static void write_once(stage *s, uint64_t *random)
     char       text[16];
 
     for (uint32_t i = 0; i < count; i++)
-        move_couple(&changes[(size_t)4 * i], (first + i) % COUPLES, next_random(random, 2) == 0);
+        move_couple(s->w.graph, &changes[(size_t)4 * i], (first + i) % COUPLES, next_random(random, 2) == 0,
+                    next_random(random, CAVEATS));
     write_all(s->w.graph, changes, (size_t)4 * count);
     lic_graph_lock(s->w.graph);
     assert_int_equal(

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/graph.h"
@@ -28,14 +29,24 @@ static inline lic_edge edge(lic_slot resource_slot, uint32_t resource, lic_slot 
     return (lic_edge){ .resource = { resource_slot, resource }, .subject = { subject_slot, subject } };
 }
 
+static inline lic_change put(lic_edge e, bool present)
+{
+    return (lic_change){ .edge = e, .present = present };
+}
+
 static inline lic_change set(lic_edge e)
 {
-    return (lic_change){ .edge = e, .present = true };
+    return put(e, true);
 }
 
 static inline lic_change unset(lic_edge e)
 {
-    return (lic_change){ .edge = e, .present = false };
+    return put(e, false);
+}
+
+static inline lic_change set_with(lic_edge e, uint32_t attribute)
+{
+    return (lic_change){ .edge = e, .present = true, .attribute = attribute };
 }
 
 static inline void world_open(world *w, lic_graph_options options)
@@ -90,6 +101,60 @@ static inline bool has_now(const lic_graph *graph, lic_edge e)
     found = has(&snapshot, e);
     lic_snapshot_unpin(&snapshot);
     return found;
+}
+
+/* A new attribute of that caveat number, its context the number as text. LIC_NO_ATTRIBUTE: out of memory. */
+static inline uint32_t make_attribute(lic_graph *graph, uint32_t caveat)
+{
+    char          text[12];
+    lic_attribute content = { .expires_at_s = caveat * 100, .expires_at_ns = 5, .caveat = caveat };
+    uint32_t      attribute;
+
+    content.context = (lic_str){ text, (size_t)snprintf(text, sizeof text, "%u", caveat) };
+    lic_graph_lock(graph);
+    attribute = lic_graph_attribute_new(graph, &content);
+    lic_graph_unlock(graph);
+    return attribute;
+}
+
+#define ABSENT UINT32_MAX
+
+/* The caveat number of the attribute, which is whole; 0: no attribute; ABSENT: not one that make_attribute() made. */
+static inline uint32_t caveat_of(const lic_graph *graph, uint32_t attribute)
+{
+    const lic_attribute *content = lic_graph_attribute(graph, attribute);
+    char                 text[12];
+    lic_str              context;
+
+    if (content == NULL)
+        return 0;
+    context = (lic_str){ text, (size_t)snprintf(text, sizeof text, "%u", content->caveat) };
+    return lic_str_equal(content->context, context) && content->expires_at_s == content->caveat * 100 &&
+                   content->expires_at_ns == 5
+               ? content->caveat
+               : ABSENT;
+}
+
+/* The same of an edge; ABSENT: it is not there. */
+static inline uint32_t caveat_at(const lic_snapshot *snapshot, lic_edge e)
+{
+    uint32_t attribute = 1;
+    bool     found     = lic_snapshot_find(snapshot, e.resource, e.subject, &attribute);
+
+    if (found != lic_snapshot_has(snapshot, e.resource, e.subject) || (!found && attribute != LIC_NO_ATTRIBUTE))
+        return ABSENT - 1;
+    return found ? caveat_of(snapshot->graph, attribute) : ABSENT;
+}
+
+static inline uint32_t caveat_now(const lic_graph *graph, lic_edge e)
+{
+    lic_snapshot snapshot;
+    uint32_t     caveat;
+
+    lic_snapshot_pin(graph, &snapshot);
+    caveat = caveat_at(&snapshot, e);
+    lic_snapshot_unpin(&snapshot);
+    return caveat;
 }
 
 static inline lic_graph_sizes sizes_of(const lic_graph *graph)
