@@ -158,9 +158,10 @@ typedef struct licet_options {
     uint64_t        max_steps;          /* 1,000,000 [1,000, 1e9]: edges that one check may visit */
     uint32_t        check_timeout_ms;   /* 250 [1, 600,000]: of one check in memory */
     uint64_t        history_window_ms;  /* 24 h [1, 30 days]: how long a token can be read exactly */
+    bool            strict;             /* make errors of what SpiceDB is lax about; recommended for new applications */
 } licet_options;
 
-#define LICET_OPTIONS_INIT { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0 }
+#define LICET_OPTIONS_INIT { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, false }
 
 /* ------------------------------------------------------------------- memory */
 
@@ -189,9 +190,10 @@ typedef struct licet_schema_request {
     licet_str text;
     licet_str folder;                 /* not given: imports are refused */
     bool      allow_unused_parameters; /* validation files' loader: skip "parameter is unused" */
+    bool      strict;                  /* refuse NUL, marks of direction and escaped surrogates, which SpiceDB takes */
 } licet_schema_request;
 
-#define LICET_SCHEMA_REQUEST_INIT { sizeof(licet_schema_request), {0, 0}, {0, 0}, false }
+#define LICET_SCHEMA_REQUEST_INIT { sizeof(licet_schema_request), {0, 0}, {0, 0}, false, false }
 
 /**
  * Parses and checks a schema. The empty text is a valid schema without definitions.
