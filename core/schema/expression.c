@@ -52,10 +52,8 @@ bool lic_parser_check_expression(lic_parser *p, lic_ast_caveat *caveat)
     lic_cel_parameter parameters[LIC_MAX_PARAMETERS];
     lic_cel_source    source = lic_expression_source(caveat, parameters);
     licet_error      *told   = NULL;
-    lic_cel          *cel    = NULL;
-    licet_status      status = lic_cel_compile(p->scratch.memory, &source, &cel, &caveat->used, &told);
+    licet_status      status = lic_cel_compile(p->scratch.memory, &source, NULL, &caveat->used, &told);
 
-    lic_cel_free(cel);
     if (status != LICET_OK)
         fail_expression(p, caveat, status, told);
     licet_error_free(told);

@@ -193,7 +193,7 @@ bool lic_parse_imports(lic_parser *p, const lic_parse_options *options, const li
 /* splice.c: raw items to the AST. */
 bool lic_splice(lic_parser *p, const lic_raw_item *items, size_t count);
 
-/* expression.c: compiles the body of a caveat that is otherwise sound, to see what is wrong with it. */
+/* expression.c: sees whether the body of a caveat that is otherwise sound compiles. */
 bool lic_parser_check_expression(lic_parser *p, lic_ast_caveat *caveat);
 
 /* strict.c: what an engine that was asked to be strict does not take: in a whole source, in the body of a caveat. */

@@ -266,8 +266,8 @@ static bool copy_parameters(compiler *c, lic_caveat *caveat, const lic_ast_cavea
     return true;
 }
 
-/* The parser has compiled the body before and found nothing wrong with it, but kept nothing: the trees of a schema full
- * of expressions would be a hundred times its size. */
+/* The parser has checked the body and found nothing wrong with it, but kept nothing: the trees of a schema full of
+ * expressions would be a hundred times its size. */
 static bool compile_body(const compiler *c, lic_caveat *caveat, const lic_ast_caveat *ast)
 {
     lic_cel_parameter parameters[LIC_MAX_PARAMETERS];
