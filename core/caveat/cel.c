@@ -96,7 +96,7 @@ licet_status lic_cel_compile(lic_memory *memory, const lic_cel_source *source, l
 {
     lic_arena         arena;
     lic_cel_node     *root;
-    lic_cel_variable *variables;
+    lic_cel_variable *variables = NULL;
     uint64_t          found;
     licet_status      status;
 
@@ -120,7 +120,7 @@ licet_status lic_cel_format(lic_memory *memory, const lic_cel_source *source, li
 {
     lic_arena         arena;
     lic_cel_node     *root;
-    lic_cel_variable *variables;
+    lic_cel_variable *variables = NULL;
     licet_status      status;
 
     lic_arena_init(&arena, memory);

@@ -139,6 +139,7 @@ static void told_type(checker *c, uint32_t offset, const char *format, const lic
 static void no_overload(checker *c, uint32_t offset, lic_str name, const lic_cel_type *const *arguments, size_t count,
                         bool member)
 {
+    size_t   first = member ? 1 : 0; /* of those in parentheses */
     lic_text text;
 
     if (c->status != LICET_OK && (c->status != LICET_SCHEMA_ERROR || offset >= c->error_offset))
@@ -147,8 +148,8 @@ static void no_overload(checker *c, uint32_t offset, lic_str name, const lic_cel
     if (member)
         add_type(c, &text, arguments[0]);
     lic_text_add(&text, member ? LIC_STR(".(") : LIC_STR("("));
-    for (size_t i = member; i < count && i < 8; i++) {
-        if (i > member)
+    for (size_t i = first; i < count && i < 8; i++) {
+        if (i > first)
             lic_text_add_literal(&text, ", ");
         add_type(c, &text, arguments[i]);
     }
@@ -344,6 +345,7 @@ static bool find_type(lic_str name)
 static const lic_cel_type *means_type(lic_cel_node *node, lic_str name)
 {
     node->kind         = LIC_CEL_NODE_IDENT;
+    node->count        = 0; /* of a qualified name: it is one now */
     node->meaning      = LIC_CEL_MEANS_TYPE;
     node->name         = name;
     node->literal.kind = LIC_CEL_TYPE;
@@ -500,11 +502,19 @@ static const lic_cel_type *check_map(checker *c, const lic_cel_node *node)
 
 static const lic_cel_type *check_logic(checker *c, const lic_cel_node *node)
 {
+    const lic_cel_type *boolean = simple(LIC_CEL_TYPE_BOOL), *result = boolean;
+
     for (size_t i = 0; i < node->count; i++) {
-        if (!assert_type(c, node->children[i]->offset, child_type(node, i), simple(LIC_CEL_TYPE_BOOL)))
+        const lic_cel_type *operand = child_type(node, i);
+
+        if (lic_cel_assignable(&c->unifier, &operand, &boolean, 1))
+            continue;
+        if (c->unifier.failure != LIC_CEL_UNIFY_FINE)
             return NULL;
+        expected_type(c, node->children[i]->offset, boolean, operand);
+        result = simple(LIC_CEL_TYPE_ERROR);
     }
-    return simple(LIC_CEL_TYPE_BOOL);
+    return result;
 }
 
 /* All children are arguments. */

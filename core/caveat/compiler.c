@@ -165,6 +165,55 @@ static bool has_constant_pattern(const lic_cel_node *call)
            pattern->literal.kind == LIC_CEL_STRING;
 }
 
+/* The kind that values of a type have; false: values of any kind may come. */
+static bool kind_of(const lic_cel_type *type, lic_cel_kind *kind)
+{
+    static const struct {
+        lic_cel_type_kind type;
+        lic_cel_kind      kind;
+    } kinds[] = {
+        { LIC_CEL_TYPE_BOOL, LIC_CEL_BOOL },         { LIC_CEL_TYPE_INT, LIC_CEL_INT },
+        { LIC_CEL_TYPE_UINT, LIC_CEL_UINT },         { LIC_CEL_TYPE_DOUBLE, LIC_CEL_DOUBLE },
+        { LIC_CEL_TYPE_STRING, LIC_CEL_STRING },     { LIC_CEL_TYPE_BYTES, LIC_CEL_BYTES },
+        { LIC_CEL_TYPE_DURATION, LIC_CEL_DURATION }, { LIC_CEL_TYPE_TIMESTAMP, LIC_CEL_TIMESTAMP },
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].type == type->kind) {
+            *kind = kinds[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_conversion(lic_cel_function function)
+{
+    switch (function) {
+    case LIC_CEL_FN_TO_BOOL:
+    case LIC_CEL_FN_TO_BYTES:
+    case LIC_CEL_FN_TO_DOUBLE:
+    case LIC_CEL_FN_TO_DURATION:
+    case LIC_CEL_FN_TO_INT:
+    case LIC_CEL_FN_TO_STRING:
+    case LIC_CEL_FN_TO_TIMESTAMP:
+    case LIC_CEL_FN_TO_UINT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What the machine has to know of a call: a conversion takes only the kind that the checker saw. */
+static uint32_t call_operand(const lic_cel_node *node)
+{
+    lic_cel_kind kind;
+
+    if (is_conversion(node->function) && node->count == 1 && kind_of(node->children[0]->type, &kind))
+        return LIC_CEL_CALL_OF(1, kind);
+    return LIC_CEL_CALL(node->count);
+}
+
 /* All children are on the stack. */
 static void emit_strict(emitter *e, const lic_cel_node *node)
 {
@@ -178,7 +227,7 @@ static void emit_strict(emitter *e, const lic_cel_node *node)
     case LIC_CEL_NODE_CALL:
         if (node->count > 0 && has_constant_pattern(node))
             remember_pattern(e);
-        emit(e, LIC_CEL_OP_CALL, node->function, node->count, node->count, 1);
+        emit(e, LIC_CEL_OP_CALL, node->function, call_operand(node), node->count, 1);
         break;
     case LIC_CEL_NODE_LIST:
         emit(e, LIC_CEL_OP_LIST, node->count, marks_of(e, node, 1), node->count, 1);

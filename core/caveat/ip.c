@@ -51,11 +51,13 @@ static size_t parse_group(lic_str text, unsigned *value)
     return i;
 }
 
+#define NO_GAP 17 /* 16: behind the last group, where there is no room for one */
+
 /* An address that is being read. */
 typedef struct ipv6 {
     uint8_t bytes[16];
     size_t  count; /* of bytes read */
-    size_t  gap;   /* where "::" stands; 16: nowhere */
+    size_t  gap;   /* where "::" stands, or NO_GAP */
 } ipv6;
 
 static bool starts_with_gap(lic_str text)
@@ -68,7 +70,7 @@ static bool fill_gap(ipv6 *address)
 {
     size_t behind;
 
-    if (address->gap == 16)
+    if (address->gap == NO_GAP)
         return address->count == 16;
     if (address->count == 16)
         return false;
@@ -81,7 +83,7 @@ static bool fill_gap(ipv6 *address)
 /* The dotted form of the last four bytes. */
 static bool parse_tail(lic_str text, ipv6 *address)
 {
-    if (address->gap == 16 ? address->count != 12 : address->count > 12)
+    if (address->gap == NO_GAP ? address->count != 12 : address->count > 12)
         return false;
     if (!parse_ipv4(text, address->bytes + address->count))
         return false;
@@ -92,7 +94,7 @@ static bool parse_tail(lic_str text, ipv6 *address)
 /* Groups with colons between them, once two colons. */
 static bool parse_ipv6(lic_str text, uint8_t bytes[16])
 {
-    ipv6     address = { .gap = 16 };
+    ipv6     address = { .gap = NO_GAP };
     unsigned group;
 
     if (starts_with_gap(text)) {
@@ -124,7 +126,7 @@ static bool parse_ipv6(lic_str text, uint8_t bytes[16])
         text = lic_str_slice(text, 1, text.size);
         if (text.data[0] != ':')
             continue;
-        if (address.gap != 16)
+        if (address.gap != NO_GAP)
             return false;
         address.gap = address.count;
         text        = lic_str_slice(text, 1, text.size);

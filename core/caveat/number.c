@@ -434,7 +434,8 @@ static lic_cel_read read_finite(lic_arena *arena, lic_str text, bool negative, c
     decimal_of(value, out);
     if (w->nonzero && value == 0) /* too small to be told from zero, but not zero */
         out->integral = false;
-    out->rounded = binary || has_fraction(lic_str_slice(text, 0, w->digits_end), exponent);
+    out->binary   = binary;
+    out->fraction = !binary && has_fraction(lic_str_slice(text, 0, w->digits_end), exponent);
     return LIC_CEL_READ_OK;
 }
 

@@ -30,7 +30,8 @@ bool lic_cel_uint_read(lic_str text, uint64_t *value);
 typedef struct lic_cel_decimal {
     bool    infinite;  /* "Inf", not merely large */
     bool    integral;  /* after rounding */
-    bool    rounded;   /* a fraction was lost on the way to an integral value, or the exponent was one of two */
+    bool    binary;    /* the exponent was one of two */
+    bool    fraction;  /* there was a fraction other than 0 before rounding */
     bool    in_range;  /* integral, and `integer` is it and not the nearest limit */
     int64_t integer;   /* of an integral value; saturated */
     double  number;    /* may be infinite: too large */

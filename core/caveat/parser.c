@@ -5,6 +5,8 @@
  * and an even run is nothing at all, as in cel-go. */
 #include "caveat/parse.h"
 
+#include <math.h>
+
 #include "base/utf8.h"
 #include "caveat/number.h"
 
@@ -190,10 +192,31 @@ lic_cel_node *lic_cel_parser_reduce(lic_cel_parser *p, lic_cel_node_kind kind, u
 
 /* ------------------------------------------------------ finishing operators */
 
+/* -(5) is -5, which prints like the literal that it is then. */
+static bool is_negated_literal(const lic_cel_parser *p, lic_cel_frame frame)
+{
+    const lic_cel_value *literal = &top_node(p)->literal;
+
+    if (frame.function != LIC_CEL_FN_NEGATE || top_node(p)->kind != LIC_CEL_NODE_LITERAL)
+        return false;
+    return (literal->kind == LIC_CEL_INT && literal->integer > 0) ||
+           (literal->kind == LIC_CEL_DOUBLE && !signbit(literal->number));
+}
+
 static bool finish_operator(lic_cel_parser *p, lic_cel_frame frame)
 {
-    lic_cel_node *node = lic_cel_parser_reduce(p, LIC_CEL_NODE_CALL, frame.offset, frame.base);
+    lic_cel_node *node;
 
+    if (is_negated_literal(p, frame)) {
+        node         = top_node(p);
+        node->offset = frame.offset;
+        if (node->literal.kind == LIC_CEL_INT)
+            node->literal.integer = -node->literal.integer;
+        else
+            node->literal.number = -node->literal.number;
+        return true;
+    }
+    node = lic_cel_parser_reduce(p, LIC_CEL_NODE_CALL, frame.offset, frame.base);
     if (node == NULL)
         return false;
     node->function = frame.function;

@@ -23,11 +23,15 @@ static bool find_id(const lic_snapshot *snapshot, lic_type type, lic_str id, uin
     return true;
 }
 
-/* Two unknown ids of one type are the same only if their texts are. */
+/* Unknown ids have one number for them all, and a writer may give one a number of its own between our two look-ups:
+ * whether two ids of one type are the same is then a question to their texts. */
 static void tell_apart(lic_question *question, bool same_type, lic_str resource_id, lic_str subject_id)
 {
-    if (question->node == LIC_NO_NODE && question->subject.node == LIC_NO_NODE && same_type &&
-        !lic_str_equal(resource_id, subject_id))
+    if (!same_type || (question->node != LIC_NO_NODE && question->subject.node != LIC_NO_NODE))
+        return;
+    if (lic_str_equal(resource_id, subject_id))
+        question->node = question->subject.node;
+    else if (question->node == question->subject.node)
         question->node = LIC_OTHER_NODE;
 }
 

@@ -127,8 +127,8 @@ static licet_status duplicates_check(lic_arena *arena, lic_map *seen, const lice
             return lic_fail_memory(error);
         if (first != i)
             return lic_fail_reason(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
-                                   LIC_NOWHERE, "found more than one update with relationship `%.*s` in this request",
-                                   LIC_STR_ARG(identity));
+                                   LIC_NOWHERE, "found more than one update with relationship %Q in this request",
+                                   &identity);
     }
     return LICET_OK;
 }

@@ -655,7 +655,8 @@ LICET_API LICET_MUST_CHECK licet_status licet_validate(licet_engine *engine, con
                                                        licet_report **report, licet_error **error);
 
 /** Counts, and one finding (false: no such index; failures and warnings share one numbering, in file order).
- *  Owns: fills the record; views live as long as the report. Errors: none. Threads: any. Blocks: no. */
+ *  Owns: fills the record, unless its size is unknown; views live as long as the report. Errors: none. Threads: any.
+ *  Blocks: no. */
 LICET_API void   licet_report_count(const licet_report *report, licet_report_counts *counts);
 LICET_API size_t licet_report_finding_count(const licet_report *report);
 LICET_API bool   licet_report_finding(const licet_report *report, size_t index, licet_finding *finding);

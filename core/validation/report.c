@@ -50,7 +50,7 @@ bool lic_report_add(licet_report *report, bool is_warning, const char *source, c
 
 void licet_report_count(const licet_report *report, licet_report_counts *counts)
 {
-    if (counts != NULL)
+    if (counts != NULL && counts->size == sizeof *counts)
         *counts = report == NULL ? (licet_report_counts)LICET_REPORT_COUNTS_INIT : report->counts;
 }
 
@@ -61,7 +61,7 @@ size_t licet_report_finding_count(const licet_report *report)
 
 bool licet_report_finding(const licet_report *report, size_t index, licet_finding *finding)
 {
-    if (report == NULL || finding == NULL || index >= report->count)
+    if (report == NULL || finding == NULL || finding->size != sizeof *finding || index >= report->count)
         return false;
     *finding = report->findings[index];
     return true;

@@ -8,6 +8,7 @@ hold, 2 the input is unusable.
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import os
 import re
@@ -131,7 +132,9 @@ def _diagnose_problem(path: str, problem: dict[str, Any], text: str = "") -> Non
 
 
 def write_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """One document. What an encoding other than UTF-8 may lack is escaped as JSON has it, not as Python has it."""
+    unicode = codecs.lookup(sys.stdout.encoding).name == "utf-8"
+    print(json.dumps(value, indent=2, ensure_ascii=not unicode))
 
 
 def counted(count: int, noun: str) -> str:
@@ -662,8 +665,17 @@ def _filter_options(command: argparse.ArgumentParser) -> None:
         command.add_argument("--" + name.replace("_", "-"), metavar="TEXT")
 
 
+def _open_closed_streams() -> None:
+    """Who started us may have closed a standard stream: Python has None for it then, and the next file that is opened
+    would get its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status."""
+    _open_closed_streams()
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
         if hasattr(stream, "reconfigure"):  # standard error does so by itself
             stream.reconfigure(errors=errors)

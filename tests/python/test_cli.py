@@ -527,6 +527,43 @@ def test_output_that_nobody_reads_is_no_error(folder):
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.parametrize(
+    "closed, arguments, status, output",
+    [
+        (">&-", ("check", "--file", "world.yaml", "document:plan", "view", "user:ada"), 0, ""),
+        (">&-", ("check", "--file", "world.yaml", "document:plan", "view", "user:cy"), 1, ""),
+        (">&-", ("validate", "world.yaml", "good.zed"), 0, ""),
+        ("2>&-", ("validate", "bad.zed", "nosuch.yaml"), 2, None),
+        ("<&-", ("bulk", "--file", "world.yaml"), 0, ""),
+        ("<&-", ("schema", "fmt", "-"), 0, "\n"),
+        ("<&- >&- 2>&-", ("check", "--file", "world.yaml", "document:plan", "nosuch", "user:ada"), 2, ""),
+    ],
+)
+def test_a_stream_that_is_closed_is_like_one_that_leads_nowhere(folder, closed, arguments, status, output):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "licet", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (status, "")
+    assert output is None or done.stdout == output
+
+
+def test_json_is_json_whatever_the_terminal_knows(folder):
+    os.rename(folder / "world.yaml", folder / "wörld ☃ 𝄞.yaml")
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        done = subprocess.run(
+            [sys.executable, "-m", "licet", "validate", "--json", "wörld ☃ 𝄞.yaml"],
+            cwd=folder,
+            capture_output=True,
+            timeout=60,
+            env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"},
+        )
+        assert json.loads(done.stdout.decode(encoding))["files"][0]["path"] == "wörld ☃ 𝄞.yaml"
+
+
 def test_a_terminal_that_only_knows_ascii_still_gets_everything(folder):
     (folder / "ü.zed").write_text("definition user {}\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

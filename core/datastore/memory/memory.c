@@ -45,6 +45,7 @@ static licet_status fail_exists(const memory_store *m, const lic_store_change *c
 {
     lic_row            row = { *edge, change->resource_id, change->subject_id };
     licet_relationship relationship;
+    lic_str            shown;
     lic_text           text;
     licet_status       status;
 
@@ -53,10 +54,10 @@ static licet_status fail_exists(const memory_store *m, const lic_store_change *c
     status = lic_relationship_print(&relationship, &text, error);
     if (status == LICET_OK && text.failed)
         status = lic_fail_memory(error);
+    shown = lic_text_str(&text);
     if (status == LICET_OK)
         status = lic_fail_reason(error, LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "ATTEMPT_TO_RECREATE_RELATIONSHIP",
-                                 LIC_NOWHERE, "could not create relationship `%.*s`, as it exists already",
-                                 LIC_STR_ARG(text));
+                                 LIC_NOWHERE, "could not create relationship %Q, as it exists already", &shown);
     lic_text_free(&text);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/question.h"
 #include "engine_world.h"
 
 static const licet_consistency NOW = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
@@ -21,6 +22,36 @@ static void open_world(engine_world *w)
                "document:d2#banned@user:mal\n"
                "document:d3#viewer@group:eng#member\n"
                "group:eng#member@user:bob");
+}
+
+/* A writer may give an id its number between two questions of one bulk, or between the two ends of one question. */
+static void an_id_that_becomes_known_meanwhile_is_still_itself(void **state)
+{
+    static const struct {
+        const char *resource;
+        bool        same; /* as the subject */
+    } cases[]                       = { { "group:new", true }, { "group:other", false }, { "group:eng", false } };
+    const licet_check_request first = check_of("group:eng", "member", "group:new#member");
+    engine_world              w;
+    lic_snapshot              before;
+    lic_question              question;
+    lic_known                 known;
+
+    (void)state;
+    open_world(&w);
+    lic_snapshot_pin(w.engine->graph, &before);
+    lic_known_begin(&known);
+    assert_true(lic_question_find(lic_engine_program(w.engine, &before), &before, &first, &known, &question));
+    assert_int_equal(question.subject.node, LIC_NO_NODE);
+    world_touch(&w, "group:new#member@user:ana\ngroup:other#member@user:ana");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const licet_check_request next = check_of(cases[i].resource, "member", "group:new#member");
+
+        assert_true(lic_question_find(lic_engine_program(w.engine, &before), &before, &next, &known, &question));
+        assert_int_equal(question.node == question.subject.node, cases[i].same);
+    }
+    lic_snapshot_unpin(&before);
+    world_close(&w);
 }
 
 static void results_stand_in_request_order_whatever_the_grouping(void **state)
@@ -225,6 +256,7 @@ static void the_requests_consistency_holds_for_all_items(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_id_that_becomes_known_meanwhile_is_still_itself),
         cmocka_unit_test(results_stand_in_request_order_whatever_the_grouping),
         cmocka_unit_test(an_items_error_stays_with_the_item),
         cmocka_unit_test(equal_items_fail_alike),

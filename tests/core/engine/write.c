@@ -48,7 +48,7 @@ static void creating_what_exists_fails_and_writes_nothing(void **state)
     open_world(&w);
     world_create(&w, "document:d5#viewer@user:ana\ndocument:d1#viewer@group:eng#member");
     world_failed(&w, LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "ATTEMPT_TO_RECREATE_RELATIONSHIP",
-                 "could not create relationship `document:d1#viewer@group:eng#member`, as it exists already");
+                 "could not create relationship \"document:d1#viewer@group:eng#member\", as it exists already");
     assert_string_equal(world_read_type(&w, "document"), "document:d1#viewer@user:ana\n"
                                                          "document:d1#viewer@group:eng#member\n");
     assert_string_equal(w.token.text[0] == '\0' ? "none" : w.token.text, "none");
@@ -208,7 +208,7 @@ static void one_identity_twice_is_a_conflict_whatever_the_operations(void **stat
     open_world(&w);
     world_touch(&w, "document:d1#viewer@user:u1\ndocument:d1#viewer@user:u1[ticket]");
     world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
-                 "found more than one update with relationship `document:d1#viewer@user:u1` in this request");
+                 "found more than one update with relationship \"document:d1#viewer@user:u1\" in this request");
     for (int i = 0; i < 2; i++) {
         updates[i].operation         = i == 0 ? LICET_DELETE : LICET_CREATE;
         updates[i].relationship.size = sizeof(licet_relationship);
@@ -221,7 +221,7 @@ static void one_identity_twice_is_a_conflict_whatever_the_operations(void **stat
     request.update_count                     = 2;
     w.status                                 = licet_write(w.engine, &request, NULL, &w.error);
     world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
-                 "found more than one update with relationship `document:d1#viewer@user:ana` in this request");
+                 "found more than one update with relationship \"document:d1#viewer@user:ana\" in this request");
     world_close(&w);
 }
 
@@ -313,7 +313,7 @@ static void the_first_failure_in_order_wins(void **state)
                  "precondition 1 does not hold: no relationship matches");
     world_touch(&w, "document:d1#nosuch@user:u1\ndocument:d1#nosuch@user:u1");
     world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
-                 "found more than one update with relationship `document:d1#nosuch@user:u1` in this request");
+                 "found more than one update with relationship \"document:d1#nosuch@user:u1\" in this request");
     world_close(&w);
 }
 
@@ -424,6 +424,30 @@ static void shapes_are_judged_before_anything_else(void **state)
     world_close(&w);
 }
 
+/* The longest ids there are would fill the message and leave no room to say what is wrong. */
+static void a_long_relationship_does_not_crowd_out_what_is_wrong_with_it(void **state)
+{
+    static const char said[] = "document:ddddddddddddddddddddddddddddddddddddddddddddddddddddddd";
+    char              line[2200];
+    char              twice[2 * sizeof line + 1];
+    char              message[200];
+    char              id[1025] = { 0 };
+    engine_world      w;
+
+    (void)state;
+    memset(id, 'd', sizeof id - 1);
+    snprintf(line, sizeof line, "document:%s#viewer@user:%s", id, id);
+    snprintf(twice, sizeof twice, "%s\n%s", line, line);
+    world_open(&w, NULL, WORLD_SCHEMA, line);
+    world_create(&w, line);
+    snprintf(message, sizeof message, "could not create relationship \"%s\"..., as it exists already", said);
+    world_failed(&w, LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "ATTEMPT_TO_RECREATE_RELATIONSHIP", message);
+    world_touch(&w, twice);
+    snprintf(message, sizeof message, "found more than one update with relationship \"%s\"... in this request", said);
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP", message);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_write_holds_at_most_1000_updates_and_1000_preconditions),
         cmocka_unit_test(a_caveat_context_has_at_most_25000_bytes),
         cmocka_unit_test(shapes_are_judged_before_anything_else),
+        cmocka_unit_test(a_long_relationship_does_not_crowd_out_what_is_wrong_with_it),
     };
 
     return cmocka_run_group_tests_name("engine/write", tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void end(outcome *o)
 
 static licet_report_counts counts_of(const outcome *o)
 {
-    licet_report_counts counts;
+    licet_report_counts counts = LICET_REPORT_COUNTS_INIT;
 
     licet_report_count(o->report, &counts);
     return counts;
@@ -86,28 +86,28 @@ static void assert_finding(const outcome *o, size_t index, const char *kind, uin
 
 static void a_file_that_holds_has_no_findings(void **state)
 {
-    outcome             o = validate(SCHEMA "relationships: |\n"
-                                                        "  group:eng#member@user:amy\n"
-                                                        "  // a comment\n"
-                                                        "\n"
-                                                        "  group:all#member@group:eng#member\n"
-                                                        "  doc:one#viewer@group:all#member\n"
-                                                        "  doc:one#viewer@user:tom\n"
-                                                        "  doc:one#banned@user:tom\n"
-                                                        "assertions:\n"
-                                                        "  assertTrue:\n"
-                                                        "    - doc:one#view@user:amy\n"
-                                                        "    - doc:one#view@group:eng#member\n"
-                                                        "    - doc:one#view@group:all#member\n"
-                                                        "  assertFalse:\n"
-                                                        "    - doc:one#view@user:tom\n"
-                                                        "validation:\n"
-                                                        "  doc:one#view:\n"
-                                                        "    - '[group:all#member] is <doc:one#viewer>'\n"
-                                                        "    - '[group:eng#member] is <group:all#member>'\n"
-                                                        "    - '[user:amy] is <group:eng#member>'\n",
-                                     NULL);
-    licet_report_counts counts;
+    outcome             o      = validate(SCHEMA "relationships: |\n"
+                                                                  "  group:eng#member@user:amy\n"
+                                                                  "  // a comment\n"
+                                                                  "\n"
+                                                                  "  group:all#member@group:eng#member\n"
+                                                                  "  doc:one#viewer@group:all#member\n"
+                                                                  "  doc:one#viewer@user:tom\n"
+                                                                  "  doc:one#banned@user:tom\n"
+                                                                  "assertions:\n"
+                                                                  "  assertTrue:\n"
+                                                                  "    - doc:one#view@user:amy\n"
+                                                                  "    - doc:one#view@group:eng#member\n"
+                                                                  "    - doc:one#view@group:all#member\n"
+                                                                  "  assertFalse:\n"
+                                                                  "    - doc:one#view@user:tom\n"
+                                                                  "validation:\n"
+                                                                  "  doc:one#view:\n"
+                                                                  "    - '[group:all#member] is <doc:one#viewer>'\n"
+                                                                  "    - '[group:eng#member] is <group:all#member>'\n"
+                                                                  "    - '[user:amy] is <group:eng#member>'\n",
+                                          NULL);
+    licet_report_counts counts = LICET_REPORT_COUNTS_INIT;
 
     (void)state;
     assert_int_equal(o.status, LICET_OK);
@@ -444,6 +444,31 @@ static void the_depth_is_25_unless_asked(void **state)
     }
 }
 
+static void records_of_an_unknown_size_are_left_alone(void **state)
+{
+    licet_report_counts counts  = LICET_REPORT_COUNTS_INIT;
+    licet_finding       finding = LICET_FINDING_INIT;
+    outcome             o       = validate(SCHEMA "extra: 1\n", NULL);
+
+    (void)state;
+    assert_int_equal(o.status, LICET_OK);
+    counts.size  = sizeof counts - 8;
+    finding.size = sizeof finding + 8;
+    licet_report_count(o.report, &counts);
+    assert_int_equal(counts.warnings, 0);
+    assert_int_equal(counts.size, sizeof counts - 8);
+    assert_false(licet_report_finding(o.report, 0, &finding));
+    assert_null(finding.message.data);
+    counts.size  = sizeof counts;
+    finding.size = sizeof finding;
+    licet_report_count(o.report, &counts);
+    assert_int_equal(counts.warnings, 1);
+    assert_true(licet_report_finding(o.report, 0, &finding));
+    licet_report_count(NULL, &counts);
+    assert_int_equal(counts.warnings, 0);
+    end(&o);
+}
+
 static void validating_survives_every_failed_allocation(void **state)
 {
     licet_validate_request request = LICET_VALIDATE_REQUEST_INIT;
@@ -470,7 +495,7 @@ static void validating_survives_every_failed_allocation(void **state)
             status = licet_validate(engine, &request, &report, NULL);
         assert_true(status == LICET_OK || (status == LICET_OUT_OF_MEMORY && report == NULL));
         if (status == LICET_OK) {
-            licet_report_counts counts;
+            licet_report_counts counts = LICET_REPORT_COUNTS_INIT;
 
             licet_report_count(report, &counts);
             assert_int_equal(counts.failures, 4);
@@ -496,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_file_is_not_loaded_over_what_is_there),
         cmocka_unit_test(load_only_runs_nothing),
         cmocka_unit_test(the_depth_is_25_unless_asked),
+        cmocka_unit_test(records_of_an_unknown_size_are_left_alone),
         cmocka_unit_test(validating_survives_every_failed_allocation),
     };
 
