@@ -1,5 +1,5 @@
-/* Two arrays, of types and of slots, that only grow. Each is a list of chunks, every one twice as large as
- * all before it, so growing moves nothing and a reader needs no lock: what it was given a number for was
+/* Three arrays, of types, slots and names of caveats, that only grow. Each is a list of chunks, every one twice as
+ * large as all before it, so growing moves nothing and a reader needs no lock: what it was given a number for was
  * written before that number was published, and is never written again.
  *
  * The maps from text to number are the writer's alone. */
@@ -33,8 +33,10 @@ struct lic_names {
     lic_memory *memory;
     lic_arena   texts;
     lic_map     types_by_name;
+    lic_map     caveats_by_name;
     chunked     types;
     chunked     slots;
+    chunked     caveats; /* lic_str */
 };
 
 /* Chunk 0 holds the first 64 numbers; chunk i > 0 those whose highest bit is bit i + 5. */
@@ -99,8 +101,10 @@ lic_names *lic_names_new(lic_memory *memory)
     names->memory = memory;
     lic_arena_init(&names->texts, memory);
     lic_map_init(&names->types_by_name, memory, lic_random_key());
-    names->types.item_size = sizeof(type_entry);
-    names->slots.item_size = sizeof(slot_entry);
+    lic_map_init(&names->caveats_by_name, memory, lic_random_key());
+    names->types.item_size   = sizeof(type_entry);
+    names->slots.item_size   = sizeof(slot_entry);
+    names->caveats.item_size = sizeof(lic_str);
     return names;
 }
 
@@ -122,7 +126,9 @@ void lic_names_free(lic_names *names)
         lic_map_free(&type_at(names, (lic_type)i)->slots);
     chunked_free(&names->types, names->memory);
     chunked_free(&names->slots, names->memory);
+    chunked_free(&names->caveats, names->memory);
     lic_map_free(&names->types_by_name);
+    lic_map_free(&names->caveats_by_name);
     lic_arena_free(&names->texts);
     lic_free(names->memory, names, sizeof *names);
 }
@@ -157,6 +163,18 @@ static lic_slot add_slot(lic_names *names, lic_type type, lic_str relation)
     return chunked_publish(&names->slots);
 }
 
+static uint32_t add_caveat(lic_names *names, lic_str name)
+{
+    lic_str *entry  = chunked_next(&names->caveats, names->memory);
+    uint32_t caveat = (uint32_t)chunked_count(&names->caveats);
+    lic_str  copy   = lic_arena_str(&names->texts, name);
+
+    if (entry == NULL || !lic_str_given(copy) || !lic_map_set(&names->caveats_by_name, copy, caveat))
+        return LIC_NO_CAVEAT_NAME;
+    *entry = copy;
+    return chunked_publish(&names->caveats);
+}
+
 lic_type lic_names_type(lic_names *names, lic_str type)
 {
     uint32_t known = lic_map_find(&names->types_by_name, type);
@@ -173,6 +191,13 @@ lic_slot lic_names_slot(lic_names *names, lic_type type, lic_str relation)
         return entry->ellipsis;
     known = lic_map_find(&entry->slots, relation);
     return known != LIC_MAP_NONE ? known : add_slot(names, type, relation);
+}
+
+uint32_t lic_names_caveat(lic_names *names, lic_str name)
+{
+    uint32_t known = lic_map_find(&names->caveats_by_name, name);
+
+    return known != LIC_MAP_NONE ? known : add_caveat(names, name);
 }
 
 size_t lic_names_type_count(const lic_names *names)
@@ -203,4 +228,14 @@ lic_str lic_names_type_name(const lic_names *names, lic_type type)
 lic_str lic_names_relation_name(const lic_names *names, lic_slot slot)
 {
     return slot_at(names, slot)->relation;
+}
+
+size_t lic_names_caveat_count(const lic_names *names)
+{
+    return chunked_count(&names->caveats);
+}
+
+lic_str lic_names_caveat_name(const lic_names *names, uint32_t caveat)
+{
+    return *(const lic_str *)chunked_at(&names->caveats, caveat);
 }

@@ -2,7 +2,8 @@
  *
  * A *type* is a number per type name. A *slot* is a number per pair (type, relation); the pair
  * (type, "...") is the object itself and every type has it. Programs are compiled against one lic_names and
- * the graph stores only its numbers, so a schema change never renumbers what is stored.
+ * the graph stores only its numbers, so a schema change never renumbers what is stored. A *caveat* is a number per
+ * caveat name, likewise.
  *
  * Append-only. One writer at a time (the owner's write lock); numbers handed out stay valid for ever, and
  * any thread may ask for a number's name, as long as it got the number after it was published to it. */
@@ -16,6 +17,7 @@ typedef uint32_t lic_slot;
 
 #define LIC_NO_TYPE UINT32_MAX
 #define LIC_NO_SLOT UINT32_MAX
+#define LIC_NO_CAVEAT_NAME UINT32_MAX
 #define LIC_ELLIPSIS LIC_STR("...")
 
 typedef struct lic_names lic_names;
@@ -26,6 +28,7 @@ void       lic_names_free(lic_names *names);
 /* Writer. LIC_NO_TYPE / LIC_NO_SLOT: out of memory. A new type gets its "..." slot too. */
 lic_type lic_names_type(lic_names *names, lic_str type);
 lic_slot lic_names_slot(lic_names *names, lic_type type, lic_str relation);
+uint32_t lic_names_caveat(lic_names *names, lic_str name); /* LIC_NO_CAVEAT_NAME: out of memory */
 
 /* Any thread. Counts only ever grow. */
 size_t   lic_names_type_count(const lic_names *names);
@@ -34,5 +37,7 @@ lic_slot lic_names_ellipsis(const lic_names *names, lic_type type);
 lic_type lic_names_type_of(const lic_names *names, lic_slot slot);
 lic_str  lic_names_type_name(const lic_names *names, lic_type type);
 lic_str  lic_names_relation_name(const lic_names *names, lic_slot slot);
+size_t   lic_names_caveat_count(const lic_names *names);
+lic_str  lic_names_caveat_name(const lic_names *names, uint32_t caveat);
 
 #endif

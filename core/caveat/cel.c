@@ -100,13 +100,14 @@ licet_status lic_cel_compile(lic_memory *memory, const lic_cel_source *source, l
     uint64_t          found;
     licet_status      status;
 
-    *cel = NULL;
+    if (cel != NULL)
+        *cel = NULL;
     if (used != NULL)
         *used = 0;
     lic_arena_init(&arena, memory);
     LIC_TRY(check_source(&arena, source, &variables, &root, error));
     if (!lic_cel_find_used(&arena, root, variables, source->parameter_count, &found) ||
-        !lic_cel_emit(memory, &arena, root, source->parameter_count, cel))
+        (cel != NULL && !lic_cel_emit(memory, &arena, root, source->parameter_count, cel)))
         status = lic_fail_memory(error);
     else if (used != NULL)
         *used = found;

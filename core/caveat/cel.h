@@ -32,7 +32,8 @@ typedef struct lic_cel_source {
 typedef struct lic_cel lic_cel; /* a compiled expression: immutable, any number of threads */
 
 /* SCHEMA_ERROR (kind syntax, type, name, limit, ...) with line and column in the text; LIMIT_EXCEEDED. *used (may be
- * NULL): bit i set when parameter i is used, as SpiceDB counts it (schema.md 12). */
+ * NULL): bit i set when parameter i is used, as SpiceDB counts it (schema.md 12). cel NULL: the source is only checked;
+ * what passes fails afterwards for want of memory only. */
 licet_status lic_cel_compile(lic_memory *memory, const lic_cel_source *source, lic_cel **cel, uint64_t *used,
                              licet_error **error);
 void         lic_cel_free(lic_cel *cel); /* NULL is fine */

@@ -81,11 +81,11 @@ static bool put_number(unescape *u, size_t digits, uint32_t base)
         u->out[u->size++] = (char)value;
         return true;
     }
-    if (value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) {
+    if (value > 0x10ffff) {
         u->why = "the escape is not a Unicode code point";
         return false;
     }
-    put_code_point(u, value);
+    put_code_point(u, value >= 0xd800 && value <= 0xdfff ? 0xfffd : value); /* SpiceDB: half a character is U+FFFD */
     return true;
 }
 

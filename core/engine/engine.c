@@ -115,6 +115,7 @@ static licet_status engine_fill(licet_engine *engine, const licet_options *optio
     licet_status            status;
 
     engine->limits = (lic_eval_limits){ options->max_depth, options->max_steps, options->check_timeout_ms };
+    engine->strict = options->strict;
     engine->names  = lic_names_new(engine->memory);
     if (engine->names == NULL)
         return lic_fail_memory(error);

@@ -39,6 +39,7 @@ struct licet_engine {
     lic_store       *store;
     lic_schemas      schemas;
     lic_eval_limits  limits;
+    bool             strict; /* licet_options.strict */
     lic_identity     identity;
     licet_engine    *previous; /* in the registry */
     licet_engine    *next;

@@ -68,14 +68,16 @@ licet_status lic_engine_load(licet_engine *engine, const licet_schema_request *r
     loading l = {
         .engine = engine, .relationships = relationships, .count = count, .culprit = culprit, .error = error
     };
-    licet_schema *schema = NULL;
-    licet_status  status;
+    licet_schema_request wanted = *request;
+    licet_schema        *schema = NULL;
+    licet_status         status;
 
-    *culprit = LIC_LOAD_SCHEMA;
+    wanted.strict = wanted.strict || engine->strict;
+    *culprit      = LIC_LOAD_SCHEMA;
     lic_arena_init(&l.arena, engine->memory);
     engine->store->methods->begin(engine->store, &l.head);
     LIC_TRY(require_empty(&l));
-    LIC_TRY(lic_schema_new(engine->memory, engine->names, request, &schema, error));
+    LIC_TRY(lic_schema_new(engine->memory, engine->names, &wanted, &schema, error));
     LIC_TRY(load_inside(&l, &schema));
 done:
     engine->store->methods->end(engine->store);

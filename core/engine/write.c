@@ -383,7 +383,8 @@ static licet_status write_schema(licet_engine *engine, licet_str text, licet_tok
     licet_status         status;
     writing              w;
 
-    request.text = text;
+    request.text   = text;
+    request.strict = engine->strict;
     writing_begin(&w, engine, error);
     status = lic_schema_new(engine->memory, engine->names, &request, &schema, error);
     if (status == LICET_OK)

@@ -198,9 +198,10 @@ typedef struct licet_schema_request {
     licet_str text;
     licet_str folder;                 /* not given: imports are refused */
     bool      allow_unused_parameters; /* validation files' loader: skip "parameter is unused" */
+    bool      strict;                  /* refuse NUL, marks of direction and escaped surrogates, which SpiceDB takes */
 } licet_schema_request;
 
-#define LICET_SCHEMA_REQUEST_INIT { sizeof(licet_schema_request), {0, 0}, {0, 0}, false }
+#define LICET_SCHEMA_REQUEST_INIT { sizeof(licet_schema_request), {0, 0}, {0, 0}, false, false }
 
 /**
  * Parses and checks a schema. The empty text is a valid schema without definitions.

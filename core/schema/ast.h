@@ -86,8 +86,9 @@ typedef struct lic_ast_caveat {
     size_t             comment_count;
     lic_ast_parameter *parameters; /* in written order, names distinct */
     size_t             parameter_count;
-    lic_str            body; /* the CEL text */
+    lic_str            body; /* the CEL text; it compiles */
     lic_place          body_place;
+    uint64_t           used; /* bit i: the body uses parameter i */
 } lic_ast_caveat;
 
 typedef struct lic_ast_item {

@@ -287,6 +287,17 @@ static licet_status check_definition(checker *c, uint32_t definition)
     return status;
 }
 
+/* T1. */
+static licet_status check_caveat(checker *c, const lic_ast_caveat *caveat)
+{
+    for (size_t i = 0; i < caveat->parameter_count; i++) {
+        if ((caveat->used >> i & 1) == 0)
+            return FAIL(c, caveat->place, LICET_KIND_TYPE, "parameter %Q of caveat %Q is unused",
+                        &caveat->parameters[i].name, &caveat->name);
+    }
+    return LICET_OK;
+}
+
 static bool is_annotated(const checker *c, lic_rel member)
 {
     return c->names.members[member].ast->annotated;
@@ -356,12 +367,14 @@ static licet_status checker_init(checker *c, lic_arena *scratch, const lic_ast *
     return LICET_OK;
 }
 
-licet_status lic_check_types(lic_arena *scratch, const lic_ast *ast, licet_error **error)
+licet_status lic_check_types(lic_arena *scratch, const lic_ast *ast, bool allow_unused, licet_error **error)
 {
     licet_status status;
     checker      c;
 
     LIC_TRY(checker_init(&c, scratch, ast, error));
+    for (uint32_t i = 0; i < c.names.caveat_count && !allow_unused; i++)
+        LIC_TRY(check_caveat(&c, c.names.caveats[i]));
     for (uint32_t d = 0; d < c.names.definition_count; d++)
         LIC_TRY(check_definition(&c, d));
     status = lic_check_aliases(scratch, &c.names, c.alias_of, error);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "schema/ast.h"
 
-licet_status lic_check_types(lic_arena *scratch, const lic_ast *ast, licet_error **error);
+/* allow_unused: skip T1, that every caveat uses its parameters. */
+licet_status lic_check_types(lic_arena *scratch, const lic_ast *ast, bool allow_unused, licet_error **error);
 
 #endif

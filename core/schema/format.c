@@ -1,11 +1,10 @@
 /* Canonical text, after SpiceDB's pkg/schemadsl/generator. Partials, imports, annotations and comments that
- * belong to no item are gone from the AST and don't come back.
- *
- * SpiceDB prints a caveat's body from its compiled form. We print the text as it was written, moved to its
- * place. */
+ * belong to no item are gone from the AST and don't come back. A caveat's body is printed from its tree, not as it was
+ * written, so comments inside it go too. */
 #include "schema/format.h"
 
-#include "schema/lexer.h"
+#include "caveat/unparse.h"
+#include "schema/expression.h"
 #include "schema/parse.h"
 
 /* SpiceDB: 80 less the delimiters and some padding. */
@@ -309,111 +308,52 @@ static void write_parameters(writer *w, const lic_ast_caveat *caveat)
     }
 }
 
-static bool is_blank(char c)
+/* A quote inside a string gets a backslash from CEL, which the schema's lexer does not know, so its number is written
+ * instead. (SpiceDB can't read back what it prints there.) A line that CEL has broken goes on one tab in. */
+static void write_expression(writer *w, lic_str text)
 {
-    return c == ' ' || c == '\t' || c == '\r';
-}
+    size_t start = 0;
 
-/* The blanks that a line of the body begins with, which start at `offset`. */
-static lic_str line_indent(lic_str text, size_t offset)
-{
-    size_t end = offset;
+    for (size_t i = 0; i < text.size; i++) {
+        lic_str instead = { NULL, 0 };
 
-    while (end < text.size && (text.data[end] == ' ' || text.data[end] == '\t'))
-        end++;
-    return lic_str_slice(text, offset, end);
-}
-
-static bool line_is_empty(lic_str text, size_t offset)
-{
-    while (offset < text.size && is_blank(text.data[offset]))
-        offset++;
-    return offset == text.size || text.data[offset] == '\n';
-}
-
-/* The next newline that is not inside a string or a comment; text.size: there is none. */
-static size_t next_newline(lic_lexer *lexer)
-{
-    for (;;) {
-        lic_token token = lic_lexer_next(lexer);
-
-        if (token.kind == LIC_TOKEN_END || token.kind == LIC_TOKEN_ERROR)
-            return lexer->text.size;
-        if (token.kind <= LIC_TOKEN_NEWLINE && lexer->text.data[token.offset] == '\n')
-            return token.offset;
-    }
-}
-
-static size_t common_prefix(lic_str a, lic_str b)
-{
-    size_t size = 0;
-
-    while (size < a.size && size < b.size && a.data[size] == b.data[size])
-        size++;
-    return size;
-}
-
-/* The blanks that all lines of a body begin with. Its first line counts when nothing but blanks stands before it. */
-static lic_str common_indent(lic_str before, lic_str body)
-{
-    lic_lexer lexer;
-    size_t    start  = before.size;
-    lic_str   common = { NULL, 0 };
-
-    while (start > 0 && (before.data[start - 1] == ' ' || before.data[start - 1] == '\t'))
-        start--;
-    if (start > 0 && before.data[start - 1] == '\n')
-        common = lic_str_slice(before, start, before.size);
-    lic_lexer_init(&lexer, body);
-    for (size_t line = next_newline(&lexer) + 1; line < body.size; line = next_newline(&lexer) + 1) {
-        lic_str indent = line_indent(body, line);
-
-        if (line_is_empty(body, line))
+        if (text.data[i] == '\n')
+            instead = LIC_STR("\n\t");
+        else if (text.data[i] == '\\' && text.data[++i] == '"')
+            instead = LIC_STR("\\x22");
+        if (!lic_str_given(instead))
             continue;
-        if (!lic_str_given(common))
-            common = indent;
-        common.size = common_prefix(common, indent);
+        write_str(w, lic_str_slice(text, start, text.data[i] == '"' ? i - 1 : i));
+        write_str(w, instead);
+        start = i + 1;
     }
-    return common;
+    write_str(w, lic_str_slice(text, start, text.size));
 }
 
-/* Each line goes one tab in, keeping what it was further in than the others. Strings over several lines stay as they
- * are: their blanks mean something. */
-static void write_body(writer *w, lic_str before, lic_str body)
+static void write_body(writer *w, const lic_ast_caveat *caveat)
 {
-    size_t    indent = common_indent(before, body).size;
-    size_t    line   = 0;
-    lic_lexer lexer;
+    lic_cel_parameter parameters[LIC_MAX_PARAMETERS];
+    lic_cel_source    source = lic_expression_source(caveat, parameters);
+    lic_text          text;
 
-    lic_lexer_init(&lexer, body);
-    while (line < body.size) {
-        size_t next = next_newline(&lexer);
-        size_t end  = next;
-
-        while (end > line && is_blank(body.data[end - 1]))
-            end--;
-        if (end > line) {
-            write_literal(w, "\t");
-            write_str(w, lic_str_slice(body, line, end));
-        }
-        write_literal(w, "\n");
-        line = next + 1;
-        if (line < body.size && !line_is_empty(body, line))
-            line += indent;
-    }
+    lic_text_init(&text, w->out->memory);
+    if (lic_cel_format(w->out->memory, &source, &text, NULL) != LICET_OK || text.failed)
+        w->out->failed = true;
+    write_literal(w, "\t");
+    write_expression(w, lic_text_str(&text));
+    write_literal(w, "\n");
+    lic_text_free(&text);
 }
 
-static void write_caveat(writer *w, const lic_ast *ast, const lic_ast_caveat *caveat)
+static void write_caveat(writer *w, const lic_ast_caveat *caveat)
 {
-    lic_str source = ast->sources[caveat->body_place.source].text;
-
     write_comments(w, caveat->comments, caveat->comment_count);
     write_literal(w, "caveat ");
     write_str(w, caveat->name);
     write_literal(w, "(");
     write_parameters(w, caveat);
     write_literal(w, ") {\n");
-    write_body(w, lic_str_slice(source, 0, caveat->body_place.offset), lic_str_trim(caveat->body));
+    write_body(w, caveat);
     write_literal(w, "}");
 }
 
@@ -441,7 +381,7 @@ void lic_format(const lic_ast *ast, lic_text *out)
         if (ast->items[i].definition != NULL)
             write_definition(&w, ast->items[i].definition);
         else
-            write_caveat(&w, ast, ast->items[i].caveat);
+            write_caveat(&w, ast->items[i].caveat);
     }
     write_all(&w, &items, out);
     lic_text_free(&items);

@@ -10,7 +10,6 @@
 #define LIC_MAX_OPERANDS 4096          /* of one permission */
 #define LIC_MAX_ALLOWED_TYPES 1024     /* of one relation */
 #define LIC_MAX_PARAMETERS 64          /* of one caveat */
-#define LIC_MAX_CAVEAT_BYTES 100000    /* SpiceDB: a caveat's body */
 #define LIC_MAX_TYPE_NAME_BYTES 128    /* SpiceDB */
 #define LIC_MAX_RELATION_NAME_BYTES 64 /* SpiceDB */
 #define LIC_MAX_CAVEAT_NAME_BYTES 128  /* SpiceDB's relationships */

@@ -1,4 +1,5 @@
-/* What the rooms of the parser share; private to core/schema/{parser,parser_*,imports,splice,comments}.c.
+/* What the rooms of the parser share; private to core/schema/{parser,parser_*,imports,splice,comments,strict,
+ * expression}.c.
  *
  * Three steps, as in SpiceDB: each file becomes raw items (parser*.c), imports put the files' items in order
  * (imports.c), and splicing fills partials in and holds names against their patterns (splice.c). A raw item
@@ -96,6 +97,7 @@ typedef struct lic_parser {
     lic_ast      *ast;
     licet_error **error;
     licet_status  status; /* of the first failure; nothing is reported after it */
+    bool          strict;
 
     lic_lexer     lexer;
     lic_raw_file *file;
@@ -190,5 +192,12 @@ bool lic_parse_imports(lic_parser *p, const lic_parse_options *options, const li
                        const lic_raw_item **items, size_t *count);
 /* splice.c: raw items to the AST. */
 bool lic_splice(lic_parser *p, const lic_raw_item *items, size_t count);
+
+/* expression.c: sees whether the body of a caveat that is otherwise sound compiles. */
+bool lic_parser_check_expression(lic_parser *p, lic_ast_caveat *caveat);
+
+/* strict.c: what an engine that was asked to be strict does not take: in a whole source, in the body of a caveat. */
+bool lic_parser_check_characters(lic_parser *p, lic_str text);
+bool lic_parser_check_escapes(lic_parser *p, const lic_ast_caveat *caveat);
 
 #endif

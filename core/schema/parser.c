@@ -412,7 +412,7 @@ bool lic_parse_file(lic_parser *p, lic_str name, lic_str text, lic_raw_file *fil
     copy = text.size == 0 ? LIC_STR("") : lic_arena_str(p->arena, text);
     if (copy.data == NULL)
         return lic_parser_memory_failed(p);
-    if (!add_source(p, name, copy) || !check_encoding(p, copy))
+    if (!add_source(p, name, copy) || !check_encoding(p, copy) || (p->strict && !lic_parser_check_characters(p, copy)))
         return false;
     p->file       = file;
     p->lost_words = NULL;
@@ -433,7 +433,9 @@ static bool parse_all(lic_parser *p, lic_str text, const lic_parse_options *opti
 licet_status lic_parse(lic_arena *arena, lic_str text, const lic_parse_options *options, lic_ast **ast,
                        licet_error **error)
 {
-    lic_parser parser = { .arena = arena, .error = error, .status = LICET_OK };
+    lic_parser parser = {
+        .arena = arena, .error = error, .status = LICET_OK, .strict = options != NULL && options->strict
+    };
 
     *ast       = NULL;
     parser.ast = lic_new(arena, lic_ast);

@@ -1,14 +1,14 @@
-/* Text to AST: lexer, grammar, imports, partials, name patterns (schema.md 2 to 9, errors C1 to C19 but
- * for those that need CEL). Reports the first error only, with line and column. */
+/* Text to AST: lexer, grammar, imports, partials, name patterns, caveats' expressions (schema.md 2 to 9, errors C1 to
+ * C19). Reports the first error only, with line and column. */
 #ifndef LIC_SCHEMA_PARSER_H
 #define LIC_SCHEMA_PARSER_H
 
 #include "base/arena.h"
 #include "schema/ast.h"
 
-/* Where imports read from. folder not given: imports are refused. */
 typedef struct lic_parse_options {
-    lic_str folder;
+    lic_str folder; /* where imports read from; not given: imports are refused */
+    bool    strict; /* threat-model.md 4: NUL, marks of direction and escaped surrogates are errors */
 } lic_parse_options;
 
 /* *ast lives in the arena, and so does a copy of the text. */

@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "schema/aliases.h"
 #include "schema/edges.h"
+#include "schema/expression.h"
+#include "schema/limits.h"
 
 #define MAX_REACH_BYTES ((size_t)4 << 20)
 
@@ -264,29 +266,59 @@ static bool copy_parameters(compiler *c, lic_caveat *caveat, const lic_ast_cavea
     return true;
 }
 
+/* The parser has checked the body and found nothing wrong with it, but kept nothing: the trees of a schema full of
+ * expressions would be a hundred times its size. */
+static bool compile_body(const compiler *c, lic_caveat *caveat, const lic_ast_caveat *ast)
+{
+    lic_cel_parameter parameters[LIC_MAX_PARAMETERS];
+    lic_cel_source    source = lic_expression_source(ast, parameters);
+
+    return lic_cel_compile(c->program->memory, &source, &caveat->cel, NULL, NULL) == LICET_OK;
+}
+
 static bool copy_caveat(compiler *c, uint32_t index)
 {
     const lic_ast_caveat *ast    = c->resolved.caveats[index];
     lic_caveat           *caveat = &c->program->caveats[index];
     uint32_t              found;
 
-    caveat->name          = lic_arena_str(c->arena, ast->name);
-    caveat->body          = lic_arena_str(c->arena, ast->body);
-    caveat->body_position = lic_ast_position(c->resolved.ast, ast->body_place);
-    return caveat->name.data != NULL && caveat->body.data != NULL && copy_parameters(c, caveat, ast) &&
-           lic_map_add(&c->program->caveat_names, caveat->name, index, &found);
+    caveat->name                      = lic_arena_str(c->arena, ast->name);
+    caveat->body                      = lic_arena_str(c->arena, ast->body);
+    c->program->caveat_numbers[index] = lic_names_caveat(c->names, ast->name);
+    return caveat->name.data != NULL && caveat->body.data != NULL &&
+           c->program->caveat_numbers[index] != LIC_NO_CAVEAT_NAME && copy_parameters(c, caveat, ast) &&
+           compile_body(c, caveat, ast) && lic_map_add(&c->program->caveat_names, caveat->name, index, &found);
+}
+
+/* lic_names may hold caveats of earlier schemas too. */
+static bool number_caveats(compiler *c)
+{
+    lic_program *p = c->program;
+
+    p->caveat_number_count = lic_names_caveat_count(c->names);
+    p->caveats_by_number   = lic_new_items(c->arena, p->caveat_number_count, uint32_t);
+    if (p->caveats_by_number == NULL)
+        return false;
+    for (size_t n = 0; n < p->caveat_number_count; n++)
+        p->caveats_by_number[n] = LIC_NO_CAVEAT;
+    for (uint32_t i = 0; i < p->caveat_count; i++)
+        p->caveats_by_number[p->caveat_numbers[i]] = i;
+    return true;
 }
 
 static bool copy_caveats(compiler *c)
 {
-    c->program->caveats = lic_new_items(c->arena, c->resolved.caveat_count, lic_caveat);
-    if (c->program->caveats == NULL)
+    lic_program *p = c->program;
+
+    p->caveats        = lic_new_items(c->arena, c->resolved.caveat_count, lic_caveat);
+    p->caveat_numbers = lic_new_items(c->arena, c->resolved.caveat_count, uint32_t);
+    if (p->caveats == NULL || p->caveat_numbers == NULL)
         return false;
-    c->program->caveat_count = c->resolved.caveat_count;
+    p->caveat_count = c->resolved.caveat_count;
     for (uint32_t i = 0; i < c->resolved.caveat_count; i++)
         if (!copy_caveat(c, i))
             return false;
-    return true;
+    return number_caveats(c);
 }
 
 /* Last of those that use lic_names, which may hold slots of earlier schemas too. */
@@ -386,6 +418,8 @@ void lic_program_release(lic_program *program)
         return;
     for (size_t d = 0; d < program->definition_count; d++)
         lic_map_free(&program->definitions[d].relations);
+    for (size_t i = 0; i < program->caveat_count; i++)
+        lic_cel_free(program->caveats[i].cel);
     lic_map_free(&program->definition_names);
     lic_map_free(&program->caveat_names);
     lic_arena_free(&program->arena);

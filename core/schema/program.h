@@ -5,14 +5,15 @@
  * that use the same one.
  *
  * Law: slots[] covers every slot that the lic_names had when this program was compiled. A slot beyond, or one
- * whose definition is LIC_NO_DEFINITION, is unknown to this schema and contributes nobody. */
+ * whose definition is LIC_NO_DEFINITION, is unknown to this schema and contributes nobody. The same holds for
+ * caveats_by_number[] and the names of caveats: a number beyond, or LIC_NO_CAVEAT, is no caveat of this schema. */
 #ifndef LIC_SCHEMA_PROGRAM_H
 #define LIC_SCHEMA_PROGRAM_H
 
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/names.h"
-#include "caveat/type.h"
+#include "caveat/cel.h"
 #include "schema/ast.h"
 
 typedef uint32_t lic_rel; /* index of a relation or permission in program->relations */
@@ -83,13 +84,12 @@ typedef struct lic_caveat_parameter {
     const lic_caveat_type *type;
 } lic_caveat_parameter;
 
-/* A caveat's declaration; its body is kept as text. */
 typedef struct lic_caveat {
     lic_str               name;
-    lic_caveat_parameter *parameters;
+    lic_caveat_parameter *parameters; /* in written order: parameter i of the expression */
     size_t                parameter_count;
     lic_str               body;
-    lic_position          body_position;
+    lic_cel              *cel; /* the compiled body; the program's */
 } lic_caveat;
 
 typedef struct lic_slot_meaning {
@@ -113,6 +113,9 @@ typedef struct lic_program {
     lic_target       *targets;
     lic_caveat       *caveats;
     size_t            caveat_count;
+    uint32_t         *caveat_numbers;    /* index in caveats -> number of its name in lic_names */
+    uint32_t         *caveats_by_number; /* number -> index in caveats, or LIC_NO_CAVEAT */
+    size_t            caveat_number_count;
     lic_slot_meaning *slots;
     size_t            slot_count;
     lic_map           definition_names; /* name -> index */
@@ -138,6 +141,12 @@ uint32_t lic_program_caveat(const lic_program *program, lic_str name);
 static inline lic_slot_meaning lic_program_slot(const lic_program *program, lic_slot slot)
 {
     return slot < program->slot_count ? program->slots[slot] : (lic_slot_meaning){ LIC_NO_DEFINITION, LIC_NO_REL };
+}
+
+/* Index of the caveat whose name has this number; LIC_NO_CAVEAT: this schema has none. */
+static inline uint32_t lic_program_numbered_caveat(const lic_program *program, uint32_t number)
+{
+    return number < program->caveat_number_count ? program->caveats_by_number[number] : LIC_NO_CAVEAT;
 }
 
 /* May a subject of this definition be found from the relation? false is certain; true is a maybe. */

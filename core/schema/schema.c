@@ -23,13 +23,13 @@ static licet_schema *schema_new(lic_memory *memory)
     return schema;
 }
 
-static licet_status schema_check(const licet_schema *schema, licet_error **error)
+static licet_status schema_check(const licet_schema *schema, bool allow_unused, licet_error **error)
 {
     lic_arena    scratch;
     licet_status status;
 
     lic_arena_init(&scratch, schema->memory);
-    status = lic_check_types(&scratch, schema->ast, error);
+    status = lic_check_types(&scratch, schema->ast, allow_unused, error);
     lic_arena_free(&scratch);
     return status;
 }
@@ -50,7 +50,7 @@ static licet_status schema_compile(licet_schema *schema, lic_names *names, licet
 licet_status lic_schema_new(lic_memory *memory, lic_names *names, const licet_schema_request *request,
                             licet_schema **schema, licet_error **error)
 {
-    lic_parse_options options = { .folder = request->folder };
+    lic_parse_options options = { .folder = request->folder, .strict = request->strict };
     licet_schema     *made    = schema_new(memory);
     licet_status      status  = LICET_OUT_OF_MEMORY;
 
@@ -59,7 +59,7 @@ licet_status lic_schema_new(lic_memory *memory, lic_names *names, const licet_sc
         return lic_fail_memory(error);
     LIC_TRY(lic_parse(&made->arena, request->text, &options, &made->ast, error));
     made->text = made->ast->sources[0].text;
-    LIC_TRY(schema_check(made, error));
+    LIC_TRY(schema_check(made, request->allow_unused_parameters, error));
     LIC_TRY(schema_compile(made, names, error));
     if (!lic_lint(&made->arena, made->ast, &made->lints, &made->lint_count))
         LIC_TRY(lic_fail_memory(error));
@@ -107,6 +107,7 @@ licet_status licet_schema_parse(const licet_schema_request *request, const licet
                                 licet_schema **schema, licet_error **error)
 {
     static const licet_options defaults = LICET_OPTIONS_INIT;
+    licet_schema_request       wanted;
     lic_memory                *memory;
     licet_status               status;
 
@@ -124,7 +125,9 @@ licet_status licet_schema_parse(const licet_schema_request *request, const licet
                        (size_t)(options->memory_limit_bytes == 0 ? DEFAULT_MEMORY_LIMIT : options->memory_limit_bytes));
     if (memory == NULL)
         return lic_fail_memory(error);
-    status = lic_schema_new(memory, NULL, request, schema, error);
+    wanted        = *request;
+    wanted.strict = wanted.strict || options->strict;
+    status        = lic_schema_new(memory, NULL, &wanted, schema, error);
     lic_memory_release(memory); /* the schema holds it now, or nobody */
     return status;
 }

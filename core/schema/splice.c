@@ -359,9 +359,7 @@ static bool splice_caveat(lic_parser *p, lic_raw_caveat *raw, lic_ast_item *item
                                "caveat %Q is not finished: its expression is "
                                "missing",
                                &caveat->name);
-    if (caveat->body.size > LIC_MAX_CAVEAT_BYTES)
-        return lic_parser_limit(p, caveat->body_place, LIC_MAX_CAVEAT_BYTES, "bytes of a caveat's expression");
-    return true;
+    return lic_parser_check_expression(p, caveat) && (!p->strict || lic_parser_check_escapes(p, caveat));
 }
 
 /* Definitions and caveats share one set of names, and partials must differ from both. */

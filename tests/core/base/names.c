@@ -61,6 +61,53 @@ static void a_type_has_the_slot_of_the_object_itself(void **state)
     lic_names_free(names);
 }
 
+static void a_caveat_keeps_its_number(void **state)
+{
+    failing_memory source = fail_never();
+    lic_memory     memory;
+    lic_names     *names;
+
+    (void)state;
+    lic_memory_init(&memory, &source.allocator, SIZE_MAX);
+    names = lic_names_new(&memory);
+    assert_int_equal(lic_names_caveat_count(names), 0);
+    for (uint32_t i = 0; i < 300; i++) {
+        char text[16];
+        int  size = snprintf(text, sizeof text, "cav%u", i);
+
+        assert_int_equal(lic_names_caveat(names, (lic_str){ text, (size_t)size }), i);
+    }
+    assert_int_equal(lic_names_caveat(names, LIC_STR("cav7")), 7);
+    assert_int_equal(lic_names_caveat_count(names), 300);
+    assert_true(lic_str_equal(lic_names_caveat_name(names, 299), LIC_STR("cav299")));
+    assert_int_equal(lic_names_type_count(names), 0);
+    assert_int_equal(lic_names_type(names, LIC_STR("cav7")), 0);
+    lic_names_free(names);
+    assert_int_equal(source.counts->live_blocks, 0);
+}
+
+static void a_caveat_that_finds_no_memory_is_not_there(void **state)
+{
+    uint32_t number = LIC_NO_CAVEAT_NAME;
+
+    (void)state;
+    for (size_t n = 0; number == LIC_NO_CAVEAT_NAME; n++) {
+        failing_memory source = fail_after(n);
+        lic_memory     memory;
+        lic_names     *names;
+
+        lic_memory_init(&memory, &source.allocator, SIZE_MAX);
+        names = lic_names_new(&memory);
+        if (names != NULL) {
+            number = lic_names_caveat(names, LIC_STR("cav"));
+            assert_int_equal(lic_names_caveat_count(names), number == 0 ? 1 : 0);
+            assert_int_equal(lic_names_caveat(names, LIC_STR("cav")), 0);
+        }
+        lic_names_free(names);
+        assert_int_equal(source.counts->live_blocks, 0);
+    }
+}
+
 static void names_are_copied(void **state)
 {
     char       text[] = "user";
@@ -245,6 +292,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_names_get_equal_numbers),
         cmocka_unit_test(a_type_has_the_slot_of_the_object_itself),
+        cmocka_unit_test(a_caveat_keeps_its_number),
+        cmocka_unit_test(a_caveat_that_finds_no_memory_is_not_there),
         cmocka_unit_test(names_are_copied),
         cmocka_unit_test(numbers_stay_valid_however_many_follow),
         cmocka_unit_test(readers_see_only_whole_names_while_a_writer_adds),

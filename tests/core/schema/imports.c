@@ -329,6 +329,7 @@ static void a_fault_in_an_imported_file_has_its_place_there(void **state)
     write_file(p, "inside/encoding.zed", "definition user {}\n\xff");
     write_file(p, "inside/bad_name.zed", "definition user {}\ndefinition Doc {}");
     write_file(p, "inside/no_flag.zed", "import 'user.zed'");
+    write_file(p, "inside/caveat.zed", "// \xc3\xa9\ncaveat cav(num int) {\n\tnum == 1 ||\n\t\"\xc3\xa9\" == nope\n}");
     assert_refused(p, "use import\nimport 'sub/syntax.zed'", LICET_KIND_SYNTAX, 2, 17,
                    "in the imported file \"sub/syntax.zed\": expected \"{\", found the end of the line; put it on this "
                    "line");
@@ -338,6 +339,10 @@ static void a_fault_in_an_imported_file_has_its_place_there(void **state)
         p, "use import\nimport 'bad_name.zed'", LICET_KIND_VALUE, 2, 1,
         "in the imported file \"bad_name.zed\": the definition's name \"Doc\" is not usable: each part has 3 "
         "to 64 of a-z, 0-9 and \"_\", begins with a letter, does not end in \"_\"; 128 bytes in all");
+    assert_refused(
+        p, "use import\nimport 'caveat.zed'", LICET_KIND_NAME, 4, 9,
+        "in the imported file \"caveat.zed\": invalid expression for caveat \"cav\": undeclared reference to "
+        "\"nope\": there is no parameter of this name");
     assert_refused(p, "use import\nimport 'no_flag.zed'", LICET_KIND_SYNTAX, 1, 1,
                    "in the imported file \"no_flag.zed\": expected a definition or a caveat, found \"import\"; say "
                    "\"use import\" at the top of the file");

@@ -381,10 +381,9 @@ static void these_are_accepted(void **state)
         "use partial\npartial foo {}\npartial foo {}",
         "use partial\npartial foo {\n\t...foo\n}\npartial foo {}\n" DOC "\t...foo\n}",
         "caveat only(\nflag bool,\nother list<int>\n) { flag }",
-        "caveat 1(x any) { x }",
-        "caveat only(flag int<string>, other any<list<int>, map<any>>) { flag }",
-        "caveat only(flag bool) { {{}} \"}\" '}' nil with }",
-        "caveat only(flag bool) { a + }",
+        "caveat 1(x any) { x == 1 }",
+        "caveat only(flag int<string>, other any<list<int>, map<any>>) { flag == 1 }",
+        "caveat only(flag bool) { {\"}\": flag}['}'] }",
         "use import",
     };
 
@@ -667,8 +666,8 @@ static void a_caveat_keeps_its_parameters_and_the_text_of_its_body(void **state)
     parsed_make(
         &p,
         "definition user {}\n"
-        "caveat a/b(zed list<map<ipaddress>>, abc timestamp<int>) {\n\t// lost\n\tzed[0] == {'}': 1}[\"}\"] &&\n"
-        "\tabc > 1 // kept\n} definition bot {}",
+        "caveat a/b(zed list<map<ipaddress>>, abc timestamp<int>) {\n\t// lost\n\tzed[0] == {'}': zed[1]}[\"}\"] &&\n"
+        "\tabc > abc // kept\n} definition bot {}",
         NULL);
     assert_int_equal(p.status, LICET_OK);
     assert_int_equal(p.ast->item_count, 3);
@@ -688,7 +687,7 @@ static void a_caveat_keeps_its_parameters_and_the_text_of_its_body(void **state)
     assert_str(lic_text_str(&printed), "list<map<ipaddress>> timestamp");
     lic_text_free(&printed);
     assert_place(&p, caveat->body_place, 4, 2);
-    assert_str(caveat->body, "zed[0] == {'}': 1}[\"}\"] &&\n\tabc > 1 // kept\n");
+    assert_str(caveat->body, "zed[0] == {'}': zed[1]}[\"}\"] &&\n\tabc > abc // kept\n");
     parsed_clear(&p);
 }
 
@@ -806,8 +805,6 @@ static void one_over_a_limit_is_refused(void **state)
           "more than 4096 definitions, caveats and partials" },
         { "caveat cav(aaa ", "list<", LIC_CAVEAT_MAX_TYPE_NESTING - 1, "", 1, 176,
           "more than 32 nested types in a parameter's type" },
-        { "caveat cav(aaa any) { 1", "+1", (LIC_MAX_CAVEAT_BYTES - 2) / 2, " }", 1, 23,
-          "more than 100000 bytes of a caveat's expression" },
         { "//", "x", LIC_MAX_SCHEMA_BYTES - 2, "", 0, 0, "more than 1048576 bytes of schema" },
     };
 
@@ -1007,7 +1004,7 @@ static const char whole[] =
     "use partial use self use expiration use typechecking\n"
     "// top\npartial one {\n\t...two\n\trelation aaa: user | user / sub : * with cav and expiration\n}\n"
     "partial two {\n\t/* doc\n\t * more */\n\tpermission bbb: user = (aaa + (bbb + ccc)) - self & nil & aaa->xxx\n}\n"
-    "caveat cav(xxx list<map<int>>, yyy any) {\n\txxx == 1 && { yyy }\n}\n"
+    "caveat cav(xxx list<map<int>>, yyy any) {\n\txxx[0][\"a\"] == 1 && yyy == { 1: xxx }\n}\n"
     "definition user {}\n/* a */ // b\ndefinition doc {\n\t...one\n\trelation zzz: user#...;\n}\n";
 
 static void parsing_survives_every_failed_allocation(void **state)
@@ -1088,7 +1085,7 @@ static void small_schemas_get_the_parsers_verdict(void **state)
         /* 29 */ { "caveat only() { true }", LICET_KIND_SYNTAX },
         /* 30 */ { "caveat only(flag bool) { true }", LICET_KIND_NONE },
         /* 31 */ { "caveat only(flag bool) { flag || true }", LICET_KIND_NONE },
-        /* 32 */ { "caveat only(num int) { num }", LICET_KIND_NONE },
+        /* 32 */ { "caveat only(num int) { num }", LICET_KIND_TYPE },
         /* 33 */
         { "definition user {}\ndefinition doc {\n relation viewer: user\n permission view: user = viewer\n}",
           LICET_KIND_NONE },

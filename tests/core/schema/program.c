@@ -33,16 +33,15 @@ static void world_init(world *w)
 /* false: the schema is refused. */
 static bool world_compile(world *w, const char *text)
 {
-    lic_parse_options options = { .folder = { NULL, 0 } };
-    lic_arena         arena;
-    lic_ast          *ast;
-    bool              accepted;
+    lic_arena arena;
+    lic_ast  *ast;
+    bool      accepted;
 
     lic_program_release(w->program);
     w->program = NULL;
     lic_arena_init(&arena, &w->memory);
-    assert_int_equal(lic_parse(&arena, (lic_str){ text, strlen(text) }, &options, &ast, NULL), LICET_OK);
-    accepted = lic_check_types(&arena, ast, NULL) == LICET_OK;
+    assert_int_equal(lic_parse(&arena, (lic_str){ text, strlen(text) }, NULL, &ast, NULL), LICET_OK);
+    accepted = lic_check_types(&arena, ast, false, NULL) == LICET_OK;
     if (accepted)
         assert_int_equal(lic_compile(&w->memory, w->names, ast, &w->program, NULL), LICET_OK);
     lic_arena_free(&arena);
@@ -255,8 +254,6 @@ static void a_caveat_keeps_its_parameters_and_text(void **state)
     late = &w.program->caveats[lic_program_caveat(w.program, str("late"))];
     assert_true(lic_str_equal(late->name, str("late")));
     assert_true(lic_str_equal(late->body, str("hour > 18 && days.size() > 0")));
-    assert_int_equal(late->body_position.line, 3);
-    assert_int_equal(late->body_position.column, 49);
     assert_int_equal(late->parameter_count, 2);
     assert_true(lic_str_equal(late->parameters[0].name, str("hour")));
     assert_int_equal(late->parameters[0].type->kind, LIC_CAVEAT_INT);

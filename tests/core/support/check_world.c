@@ -23,7 +23,7 @@ bool check_world_schema(check_world *w, const char *schema)
     w->program = NULL;
     lic_arena_init(&arena, &w->memory);
     LIC_TRY(lic_parse(&arena, (lic_str){ schema, strlen(schema) }, &options, &ast, &error));
-    LIC_TRY(lic_check_types(&arena, ast, &error));
+    LIC_TRY(lic_check_types(&arena, ast, false, &error));
     LIC_TRY(lic_compile(&w->memory, w->names, ast, &w->program, &error));
 done:
     lic_arena_free(&arena);

@@ -12,7 +12,7 @@
 
 void parsed_make_with(parsed *p, const licet_allocator *allocator, lic_str text, const char *folder)
 {
-    lic_parse_options options = { { NULL, 0 } };
+    lic_parse_options options = { .folder = { NULL, 0 } };
 
     if (folder != NULL)
         options.folder = (lic_str){ folder, strlen(folder) };
