@@ -118,7 +118,7 @@ static void escapes_become_what_they_stand_for(void **state)
         { LICET_STR_INIT("r'\\u20ac\\'"), LICET_STR_INIT("\\u20ac\\"), true },
         { LICET_STR_INIT("'''a\r\nb\rc'''"), LICET_STR_INIT("a\nb\nc"), true },
         { LICET_STR_INIT("r'''\r\n'''"), LICET_STR_INIT("\n"), true },
-        { LICET_STR_INIT("'\\ud800'"), LICET_STR_INIT(""), false },
+        { LICET_STR_INIT("'\\ud800\\U0000dfff'"), LICET_STR_INIT("\xef\xbf\xbd\xef\xbf\xbd"), true },
         { LICET_STR_INIT("'\\U00110000'"), LICET_STR_INIT(""), false },
         { LICET_STR_INIT("b'\\u0041'"), LICET_STR_INIT(""), false },
     };
