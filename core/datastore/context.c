@@ -1,154 +1,179 @@
-/* JSON through jansson. Its parser recurses as deep as the text nests, so nesting is counted before it sees the text;
- * its allocator is the process's, which is not ours to set. */
+/* From values back to JSON. They nest no deeper than the reader lets them, so a stack of that height goes through any of
+ * them. Equal values become equal texts, whatever the texts were that they come from. */
 #include "datastore/context.h"
 
-#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
 
-/* The deepest nesting of braces and brackets outside strings. */
-static size_t nesting_of(lic_str text)
-{
-    size_t depth     = 0;
-    size_t deepest   = 0;
-    bool   in_string = false;
+#include "caveat/json.h"
+#include "caveat/number.h"
 
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-
-        if (in_string && c == '\\')
-            i++;
-        else if (c == '"')
-            in_string = !in_string;
-        else if (!in_string && (c == '{' || c == '['))
-            deepest = ++depth > deepest ? depth : deepest;
-        else if (!in_string && (c == '}' || c == ']') && depth > 0)
-            depth--;
-    }
-    return deepest;
-}
-
-/* One object or list that is being walked. */
+/* An object or list that is being printed. */
 typedef struct frame {
-    json_t *value;
-    void   *member; /* of an object: the next one */
-    size_t  index;  /* of a list: the next one */
+    const lic_cel_list  *list;    /* NULL: it is an object */
+    const lic_cel_entry *entries; /* of an object, sorted */
+    size_t               count;
+    size_t               next;
 } frame;
 
-/* The next value inside, or NULL. */
-static json_t *frame_next(frame *f)
-{
-    json_t *value = NULL;
+typedef struct printer {
+    lic_arena arena; /* sorted entries */
+    lic_text *out;
+    frame     frames[LIC_CEL_MAX_JSON_NESTING];
+    size_t    depth;
+} printer;
 
-    if (json_is_array(f->value)) {
-        value = json_array_get(f->value, f->index++); /* past the end: NULL */
-    } else if (f->member != NULL) {
-        value     = json_object_iter_value(f->member);
-        f->member = json_object_iter_next(f->value, f->member);
+static void print_escape(unsigned char c, lic_text *out)
+{
+    static const char names[]  = "\"\\bfnrt";
+    static const char values[] = "\"\\\b\f\n\r\t";
+    static const char digits[] = "0123456789abcdef";
+    const char       *found    = c == '\0' ? NULL : strchr(values, c);
+
+    lic_text_add_char(out, '\\');
+    if (found != NULL) {
+        lic_text_add_char(out, names[found - values]);
+        return;
     }
-    return value;
+    lic_text_add_literal(out, "u00");
+    lic_text_add_char(out, digits[c >> 4]);
+    lic_text_add_char(out, digits[c & 15]);
 }
 
-/* Does every object keep to LIC_MAX_JSON_KEYS? The value nests no deeper than the stack is high. */
-static bool keys_within_limit(json_t *root)
+static void print_text(lic_str text, lic_text *out)
 {
-    frame   stack[LIC_MAX_JSON_NESTING];
-    size_t  height = 0;
-    json_t *value  = root;
+    size_t start = 0; /* of what stands for itself */
 
-    do {
-        if (json_is_object(value) && json_object_size(value) > LIC_MAX_JSON_KEYS)
+    lic_text_add_char(out, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+
+        if (c >= ' ' && c != '"' && c != '\\')
+            continue;
+        lic_text_add(out, lic_str_slice(text, start, i));
+        print_escape(c, out);
+        start = i + 1;
+    }
+    lic_text_add(out, lic_str_slice(text, start, text.size));
+    lic_text_add_char(out, '"');
+}
+
+/* The fewest digits that read back as the same double; an exponent only where there would be many zeros. */
+static void print_number(double number, lic_text *out)
+{
+    double magnitude = fabs(number);
+    bool   plain     = magnitude == 0 || (magnitude >= 1e-6 && magnitude < 1e17);
+    char   text[LIC_CEL_DOUBLE_SIZE];
+
+    lic_text_add(out, (lic_str){ text, plain ? lic_cel_double_print_plain(number, text)
+                                             : lic_cel_double_print(number, text) });
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    return lic_str_compare(((const lic_cel_entry *)a)->key.text, ((const lic_cel_entry *)b)->key.text);
+}
+
+/* false: out of memory. */
+static bool open_object(printer *p, const lic_cel_entry *entries, size_t count, bool sorted)
+{
+    lic_cel_entry *copy = NULL;
+
+    if (!sorted && count > 1) {
+        copy = lic_arena_alloc(&p->arena, count * sizeof *copy); /* of what is in memory already: no overflow */
+        if (copy == NULL)
             return false;
-        if (json_is_object(value) || json_is_array(value))
-            stack[height++] = (frame){ value, json_object_iter(value), 0 };
-        while (height > 0 && (value = frame_next(&stack[height - 1])) == NULL)
-            height--;
-    } while (height > 0);
+        memcpy(copy, entries, count * sizeof *copy);
+        qsort(copy, count, sizeof *copy, compare_entries);
+    }
+    lic_text_add_char(p->out, '{');
+    p->frames[p->depth++] = (frame){ NULL, copy == NULL ? entries : copy, count, 0 };
     return true;
 }
 
-/* NUL is refused by jansson unless it is told otherwise. Integers stay integers where they fit, so that they print as
- * they were written; what does not fit becomes a double. */
-static json_t *load(lic_str text, bool integers_as_doubles, json_error_t *problem)
+static bool print_value(printer *p, const lic_cel_value *value)
 {
-    return json_loadb(text.data, text.size, integers_as_doubles ? JSON_DECODE_INT_AS_REAL : 0, problem);
+    switch (value->kind) {
+    case LIC_CEL_BOOL:
+        lic_text_add(p->out, value->boolean ? LIC_STR("true") : LIC_STR("false"));
+        break;
+    case LIC_CEL_DOUBLE:
+        print_number(value->number, p->out);
+        break;
+    case LIC_CEL_STRING:
+        print_text(value->text, p->out);
+        break;
+    case LIC_CEL_LIST:
+        lic_text_add_char(p->out, '[');
+        p->frames[p->depth++] = (frame){ value->list, NULL, value->list->count, 0 };
+        break;
+    case LIC_CEL_MAP:
+        return open_object(p, value->map->entries, value->map->count, false);
+    default:
+        lic_text_add_literal(p->out, "null");
+    }
+    return true;
 }
 
-static licet_status parse(lic_str text, bool *doubles, json_t **value, licet_error **error)
+/* The next item of the innermost object or list, or its end. */
+static bool print_next(printer *p)
 {
-    json_error_t problem = { .position = 0 };
+    frame *top = &p->frames[p->depth - 1];
+    size_t i   = top->next++;
 
-    *value = NULL;
-    if (nesting_of(text) > LIC_MAX_JSON_NESTING)
-        return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                        "the caveat context nests deeper than %d levels", LIC_MAX_JSON_NESTING);
-    *doubles = false;
-    *value   = load(text, false, &problem);
-    if (*value == NULL && json_error_code(&problem) == json_error_numeric_overflow) {
-        *doubles = true;
-        *value   = load(text, true, &problem);
+    if (i == top->count) {
+        lic_text_add_char(p->out, top->list != NULL ? ']' : '}');
+        p->depth--;
+        return true;
     }
-    /* Nothing but memory fails without a reason. */
-    if (*value == NULL && (json_error_code(&problem) == json_error_out_of_memory || problem.text[0] == '\0'))
-        return lic_fail_memory(error);
-    if (*value == NULL || !json_is_object(*value)) {
-        json_decref(*value);
-        *value = NULL;
-        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_SYNTAX, LIC_NOWHERE,
-                        "the caveat context is not a JSON object: %Q", &text);
-    }
-    if (keys_within_limit(*value))
-        return LICET_OK;
-    json_decref(*value);
-    *value = NULL;
-    return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                    "an object in the caveat context has more than %d keys", LIC_MAX_JSON_KEYS);
+    if (i > 0)
+        lic_text_add_char(p->out, ',');
+    if (top->list != NULL)
+        return print_value(p, &top->list->items[i]);
+    print_text(top->entries[i].key.text, p->out);
+    lic_text_add_char(p->out, ':');
+    return print_value(p, &top->entries[i].value);
+}
+
+bool lic_context_print_values(const lic_context_values *values, lic_text *out)
+{
+    printer p = { .out = out };
+    bool    good;
+
+    if (values->count == 0)
+        return true;
+    lic_arena_init(&p.arena, out->memory);
+    good = open_object(&p, values->entries, values->count, true);
+    while (good && p.depth > 0)
+        good = print_next(&p);
+    lic_arena_free(&p.arena);
+    return good && !out->failed;
 }
 
 licet_status lic_context_check(lic_str text, licet_error **error)
 {
-    json_t      *value;
-    bool         doubles = false;
-    licet_status status  = parse(text, &doubles, &value, error);
+    lic_context_values values;
+    lic_memory         memory;
+    lic_arena          arena;
+    licet_status       status;
 
-    json_decref(value);
+    lic_memory_init(&memory, &(licet_allocator){ NULL, NULL, NULL, NULL }, SIZE_MAX);
+    lic_arena_init(&arena, &memory);
+    status = lic_context_read(&arena, text, false, &values, NULL, error);
+    lic_arena_free(&arena);
     return status;
-}
-
-static int append(const char *data, size_t size, void *out)
-{
-    lic_text_add(out, (lic_str){ data, size });
-    return ((lic_text *)out)->failed ? -1 : 0;
-}
-
-/* Appends with the fewest digits, from 15 to 17, that read back as the same doubles. */
-static bool print_value(json_t *value, bool doubles, lic_text *out)
-{
-    size_t start = out->size;
-
-    for (size_t digits = 15; digits <= 17; digits++) {
-        json_error_t problem;
-        json_t      *copy;
-        bool         same;
-
-        out->size = start;
-        if (json_dump_callback(value, append, out, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(digits)) != 0)
-            return false;
-        copy = load((lic_str){ out->data + start, out->size - start }, doubles, &problem);
-        same = copy != NULL && json_equal(value, copy) != 0;
-        json_decref(copy);
-        if (same || copy == NULL)
-            return same;
-    }
-    return true;
 }
 
 licet_status lic_context_print(lic_str text, lic_text *out, licet_error **error)
 {
-    json_t      *value;
-    bool         doubles = false;
-    licet_status status  = parse(text, &doubles, &value, error);
+    lic_context_values values;
+    lic_arena          arena;
+    licet_status       status;
 
-    if (status == LICET_OK && json_object_size(value) > 0 && !print_value(value, doubles, out))
+    lic_arena_init(&arena, out->memory);
+    status = lic_context_read(&arena, text, false, &values, NULL, error);
+    if (status == LICET_OK && !lic_context_print_values(&values, out))
         status = lic_fail_memory(error);
-    json_decref(value);
+    lic_arena_free(&arena);
     return status;
 }

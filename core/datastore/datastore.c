@@ -1,6 +1,52 @@
 /* What all stores share. */
 #include "datastore/datastore.h"
 
+void lic_store_changes_end(lic_store_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        lic_attribute_end(&changes[i].attribute);
+}
+
+static lic_str print_expiration(lic_arena *arena, const lic_attribute *attribute)
+{
+    lic_str  printed;
+    lic_text text;
+
+    lic_text_init(&text, arena->memory);
+    lic_instant_print((lic_instant){ attribute->expires_at_s, attribute->expires_at_ns }, &text);
+    printed = text.failed ? (lic_str){ NULL, 0 } : lic_arena_str(arena, lic_text_str(&text));
+    lic_text_free(&text);
+    return printed;
+}
+
+const lic_row_attribute *lic_row_attribute_new(lic_arena *arena, const lic_attribute *attribute)
+{
+    lic_row_attribute *made = lic_new(arena, lic_row_attribute);
+
+    if (made == NULL)
+        return NULL;
+    made->caveat = attribute->caveat;
+    if (attribute->context.size > 0) {
+        made->context = lic_arena_str(arena, attribute->context);
+        if (!lic_str_given(made->context))
+            return NULL;
+    }
+    if (attribute->expires_at_s != LIC_NEVER_EXPIRES) {
+        made->expiration = print_expiration(arena, attribute);
+        if (!lic_str_given(made->expiration))
+            return NULL;
+    }
+    return made;
+}
+
+static void put_attribute(const lic_names *names, const lic_row_attribute *attribute, licet_relationship *relationship)
+{
+    if (attribute->caveat != LIC_NO_CAVEAT_NAME)
+        relationship->caveat_name = lic_names_caveat_name(names, attribute->caveat);
+    relationship->caveat_context = attribute->context;
+    relationship->expiration     = attribute->expiration;
+}
+
 void lic_row_relationship(const lic_names *names, const lic_row *row, licet_relationship *relationship)
 {
     lic_slot resource = row->edge.resource.slot;
@@ -15,6 +61,8 @@ void lic_row_relationship(const lic_names *names, const lic_row *row, licet_rela
     relationship->subject_id    = row->subject_id;
     if (subject != lic_names_ellipsis(names, type))
         relationship->subject_relation = lic_names_relation_name(names, subject);
+    if (row->attribute != NULL)
+        put_attribute(names, row->attribute, relationship);
 }
 
 int lic_edge_compare(const lic_edge *a, const lic_edge *b)

@@ -7,6 +7,7 @@
 #define LIC_DATASTORE_DATASTORE_H
 
 #include "base/arena.h"
+#include "datastore/attribute.h"
 #include "datastore/filter.h"
 #include "datastore/typing.h"
 #include "graph/graph.h"
@@ -19,13 +20,26 @@ typedef struct lic_store_change {
     lic_typed       typed;
     lic_str         resource_id;
     lic_str         subject_id;
+    lic_attribute   attribute; /* of a DELETE it says nothing */
 } lic_store_change;
+
+/* Frees the payloads that no store has taken. */
+void lic_store_changes_end(lic_store_change *changes, size_t count);
+
+/* What a row has beside its names. */
+typedef struct lic_row_attribute {
+    uint32_t caveat;     /* number of its name; LIC_NO_CAVEAT_NAME: none */
+    lic_str  context;    /* compact JSON with sorted keys; not given: none */
+    lic_str  expiration; /* RFC 3339, UTC; not given: never */
+} lic_row_attribute;
 
 /* One relationship that was read. Rows are ordered by their edges: resource first, then subject. */
 typedef struct lic_row {
     lic_edge edge; /* its place in the order of a read; the numbers are the store's */
     lic_str  resource_id;
     lic_str  subject_id;
+
+    const lic_row_attribute *attribute; /* NULL, as for most: none */
 } lic_row;
 
 /* Rows of one read. They live in the arena, their ids there or in the store: until the first of both ends. */
@@ -40,17 +54,17 @@ typedef struct lic_store_methods {
     void (*end)(lic_store *store);
 
     /* Between begin and end: applies all changes, or none and says why (ALREADY_EXISTS, OUT_OF_MEMORY). No changes
-     * make a revision too. */
-    licet_status (*apply)(lic_store *store, const lic_store_change *changes, size_t count, uint64_t *revision,
+     * make a revision too. Takes payloads of attributes out of the changes. What has expired is still there. */
+    licet_status (*apply)(lic_store *store, lic_store_change *changes, size_t count, uint64_t *revision,
                           licet_error **error);
 
-    /* Between begin and end: deletes what matches. With a limit, more than that many are an error unless partial is
-     * allowed. *count is the number deleted. */
-    licet_status (*erase)(lic_store *store, const lic_filter *filter, uint64_t limit, bool allow_partial,
-                          uint64_t *count, uint64_t *revision, licet_error **error);
+    /* Between begin and end: deletes what matches, expired or not. With a limit, more than that many that have not
+     * expired are an error unless partial is allowed. *count is the number deleted. */
+    licet_status (*erase)(lic_store *store, const lic_filter *filter, lic_instant now, uint64_t limit,
+                          bool allow_partial, uint64_t *count, uint64_t *revision, licet_error **error);
 
-    /* At most `most` rows that match, the first ones behind `after` (NULL: the first of all). */
-    licet_status (*read)(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter,
+    /* At most `most` rows that match and have not expired, the first ones behind `after` (NULL: the first of all). */
+    licet_status (*read)(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter, lic_instant now,
                          const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows, licet_error **error);
 
     void (*free)(lic_store *store);
@@ -59,6 +73,9 @@ typedef struct lic_store_methods {
 struct lic_store {
     const lic_store_methods *methods;
 };
+
+/* An edge's attribute as a row's, in the arena: the graph's may go when nobody is pinned. NULL: out of memory. */
+const lic_row_attribute *lic_row_attribute_new(lic_arena *arena, const lic_attribute *attribute);
 
 /* The row as a record. Views live as long as the row and the names. */
 void lic_row_relationship(const lic_names *names, const lic_row *row, licet_relationship *relationship);

@@ -3,6 +3,7 @@
 #include "datastore/expiration.h"
 
 #define SECONDS_OF_DAY 86400
+#define NANOSECONDS_OF_SECOND 1000000000
 
 typedef struct reader {
     lic_str text;
@@ -139,6 +140,18 @@ bool lic_instant_parse(lic_str text, lic_instant *instant)
     }
     instant->seconds -= reader_offset(&r);
     return !r.failed && r.offset == text.size && instant->seconds >= first && instant->seconds <= last;
+}
+
+lic_instant lic_instant_of(int64_t nanoseconds)
+{
+    int64_t seconds = nanoseconds / NANOSECONDS_OF_SECOND;
+    int64_t rest    = nanoseconds % NANOSECONDS_OF_SECOND;
+
+    if (rest < 0) {
+        rest += NANOSECONDS_OF_SECOND;
+        seconds--;
+    }
+    return (lic_instant){ seconds, (uint32_t)rest };
 }
 
 static void print_number(lic_text *out, int64_t number, int digits)

@@ -10,6 +10,9 @@ typedef struct lic_instant {
     uint32_t nanoseconds;
 } lic_instant;
 
+/* Of a clock: nanoseconds since 1970, before it below 0. */
+lic_instant lic_instant_of(int64_t nanoseconds);
+
 /* "2030-01-02T03:04:05.5Z", or with an offset. More than nine digits of fraction are cut. false: no such time. */
 bool lic_instant_parse(lic_str text, lic_instant *instant);
 /* Appends it in UTC, the fraction without zeros at its end. */

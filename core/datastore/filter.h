@@ -15,6 +15,9 @@ typedef struct lic_filter {
     lic_type subject_type; /* LIC_NO_TYPE: any */
     lic_slot subject_slot; /* LIC_NO_SLOT: any */
     lic_str  subject_id;
+    bool     one_form; /* no request has it: only those with exactly this caveat, and an expiration or not */
+    bool     expires;
+    uint32_t caveat; /* number of its name; LIC_NO_CAVEAT_NAME: none */
 } lic_filter;
 
 /* Where a filter is used decides two of its rules. */

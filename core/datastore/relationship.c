@@ -184,13 +184,10 @@ static bool reader_context(reader *r, licet_relationship *relationship)
     if (lic_str_find(relationship->caveat_context, '\n') < size)
         return reader_fail(r, LICET_KIND_SYNTAX, start, "a JSON object on one line");
     r->status = lic_context_check(relationship->caveat_context, r->error);
-    if (r->status != LICET_OK) {
-        if (r->error != NULL && *r->error != NULL)
-            lic_error_place(*r->error, reader_position(r, start));
-        return false;
-    }
+    if (r->status != LICET_OK && r->error != NULL)
+        lic_error_move(*r->error, 0, reader_position(r, start).column - 1);
     r->offset += size;
-    return true;
+    return r->status == LICET_OK;
 }
 
 static bool reader_caveat(reader *r, licet_relationship *relationship)
@@ -280,18 +277,6 @@ licet_status licet_relationship_parse(licet_str text, licet_relationship *relati
     return status;
 }
 
-static licet_status context_check(const char *field, const licet_relationship *r, licet_error **error)
-{
-    if (!lic_str_given(r->caveat_name))
-        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
-                        "%s: a caveat context is given, but no caveat", field);
-    if (r->caveat_name.size + r->caveat_context.size > LIC_MAX_CONTEXT_BYTES)
-        return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAX_RELATIONSHIP_CONTEXT_SIZE",
-                               LIC_NOWHERE, "%s: caveat and context are longer than %d bytes", field,
-                               LIC_MAX_CONTEXT_BYTES);
-    return lic_context_check(r->caveat_context, error);
-}
-
 /* Checks one field; its name goes into the message. */
 static licet_status field_check(const char *field, const char *name, lic_str text,
                                 licet_status (*check)(const char *, lic_str, licet_error **), licet_error **error)
@@ -324,7 +309,7 @@ static licet_status expiration_check(const char *field, lic_str text, licet_erro
                     "%s: expected a time like 2030-01-02T03:04:05Z, not %Q", field, &text);
 }
 
-/* The fields one by one: all that printing rests on. */
+/* The fields one by one: all that printing rests on but the context, which it reads. */
 static licet_status fields_check(const char *field, const licet_relationship *r, licet_error **error)
 {
     lic_str      subject_relation = lic_subject_relation(r);
@@ -339,8 +324,9 @@ static licet_status fields_check(const char *field, const licet_relationship *r,
         LIC_TRY(field_check(field, "subject_relation", subject_relation, lic_relation_check, error));
     if (lic_str_given(r->caveat_name))
         LIC_TRY(field_check(field, "caveat_name", r->caveat_name, lic_caveat_name_check, error));
-    if (lic_str_given(r->caveat_context))
-        LIC_TRY(context_check(field, r, error));
+    else if (lic_str_given(r->caveat_context))
+        LIC_TRY(lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                         "%s: a caveat context is given, but no caveat", field));
     if (lic_str_given(r->expiration))
         LIC_TRY(field_check(field, "expiration", r->expiration, expiration_check, error));
 done:

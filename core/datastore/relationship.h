@@ -21,7 +21,7 @@ static inline lic_str lic_subject_relation(const licet_relationship *relationshi
 }
 
 /* The fields' shapes, as SpiceDB's API has them: stricter than the text about wildcards with a relation, laxer about
- * caveat names. `field` says which relationship: "update 3". */
+ * caveat names. Whether a context is JSON is for lic_attribute_read(). `field` says which relationship: "update 3". */
 licet_status lic_relationship_check(const char *field, const licet_relationship *relationship, licet_error **error);
 
 /* Appends it in the notation of the texts. The record has passed lic_relationship_check(). */

@@ -7,6 +7,7 @@
 typedef struct change {
     lic_store          *store;
     const lic_snapshot *snapshot;
+    lic_instant         now;
     const lic_names    *names;
     const lic_program  *old;
     const lic_program *new;
@@ -83,7 +84,7 @@ static licet_status refuse_if_any(const change *c, const lic_filter *filter, con
 
     lic_arena_init(&arena, c->memory);
     lic_text_init(&text, c->memory);
-    LIC_TRY(c->store->methods->read(c->store, c->snapshot, filter, NULL, 1, &arena, &rows, c->error));
+    LIC_TRY(c->store->methods->read(c->store, c->snapshot, filter, c->now, NULL, 1, &arena, &rows, c->error));
     if (rows.count == 0)
         goto done;
     lic_row_relationship(c->names, &rows.items[0], &relationship);
@@ -251,10 +252,11 @@ static licet_status definition_removed(const change *c, const lic_definition *ol
     return status;
 }
 
-licet_status lic_schema_change_check(lic_store *store, const lic_snapshot *snapshot, const lic_names *names,
-                                     const lic_program *old, const lic_program *new, licet_error **error)
+licet_status lic_schema_change_check(lic_store *store, const lic_snapshot *snapshot, lic_instant now,
+                                     const lic_names *names, const lic_program *old, const lic_program *new,
+                                     licet_error **error)
 {
-    change       c      = { store, snapshot, names, old, new, old->memory, error };
+    change       c      = { store, snapshot, now, names, old, new, old->memory, error };
     licet_status status = caveat_changes(&c);
 
     for (uint32_t i = 0; i < new->definition_count &&status == LICET_OK; i++) {

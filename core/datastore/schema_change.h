@@ -5,8 +5,9 @@
 #include "datastore/datastore.h"
 
 /* Under the store's write lock; the snapshot is of the head. SCHEMA_ERROR names the change and one relationship that
- * stands against it. */
-licet_status lic_schema_change_check(lic_store *store, const lic_snapshot *snapshot, const lic_names *names,
-                                     const lic_program *old, const lic_program *new, licet_error **error);
+ * stands against it; one that has expired does not. */
+licet_status lic_schema_change_check(lic_store *store, const lic_snapshot *snapshot, lic_instant now,
+                                     const lic_names *names, const lic_program *old, const lic_program *new,
+                                     licet_error **error);
 
 #endif

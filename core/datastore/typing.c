@@ -175,15 +175,6 @@ done:
     return status;
 }
 
-static licet_status fail_unsupported(const shape *s, licet_error **error)
-{
-    const char *what =
-        lic_str_given(s->caveat) ? (s->expiration ? "a caveat and an expiration" : "a caveat") : "an expiration";
-
-    return lic_fail(error, LICET_UNSUPPORTED, LICET_KIND_TYPE, LIC_NOWHERE,
-                    "this version of licet can not store a relationship with %s", what);
-}
-
 licet_status lic_type_relationship(const lic_program *program, const licet_relationship *r, bool deletes,
                                    lic_typed *typed, licet_error **error)
 {
@@ -212,8 +203,6 @@ licet_status lic_type_relationship(const lic_program *program, const licet_relat
                                LIC_STR_ARG(r->relation), LIC_STR_ARG(r->resource_type));
     if (!is_allowed(program, relation, &s, deletes))
         return fail_subject_type(program, relation, &s, error);
-    if (!deletes && (lic_str_given(s.caveat) || s.expiration))
-        return fail_unsupported(&s, error);
     *typed = (lic_typed){ relation->slot, s.slot, s.wildcard };
 done:
     return status;

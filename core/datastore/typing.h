@@ -20,8 +20,8 @@ licet_status lic_find_relation(const lic_program *program, uint32_t definition, 
 /* Appends the printed form of an allowed type: "user", "user:*", "group#member with c and expiration". */
 void lic_allowed_print(const lic_program *program, const lic_allowed *allowed, lic_text *out);
 
-/* Rules 2 to 5, in order; of an update that deletes, the laxer rule 5. The record's shape is checked. A relationship
- * that fits, but carries a caveat or an expiration, is UNSUPPORTED unless it is to be deleted. */
+/* Rules 2 to 5, in order; of an update that deletes, the laxer rule 5. The record's shape is checked. Rule 6 is
+ * lic_attribute_type(). */
 licet_status lic_type_relationship(const lic_program *program, const licet_relationship *relationship, bool deletes,
                                    lic_typed *typed, licet_error **error);
 

@@ -1,6 +1,7 @@
 /* Opening, closing, consistency. */
 #include "engine/engine.h"
 
+#include "base/clock.h"
 #include "datastore/memory/memory.h"
 #include "engine/registry.h"
 
@@ -111,11 +112,13 @@ static licet_status begin_history(licet_engine *engine, licet_error **error)
 
 static licet_status engine_fill(licet_engine *engine, const licet_options *options, licet_error **error)
 {
-    const lic_graph_options graph_options = { .history_window_ms = options->history_window_ms };
+    const lic_graph_options graph_options = { .history_window_ms = options->history_window_ms,
+                                              .release_payload   = lic_attribute_release_payload };
     licet_status            status;
 
     engine->limits = (lic_eval_limits){ options->max_depth, options->max_steps, options->check_timeout_ms };
     engine->strict = options->strict;
+    engine->clock  = options->clock;
     engine->names  = lic_names_new(engine->memory);
     if (engine->names == NULL)
         return lic_fail_memory(error);
@@ -213,6 +216,23 @@ licet_status lic_engine_enter(licet_engine *engine, lic_call *call, licet_error 
     if (call->lane == NULL)
         return lic_fail(error, LICET_CLOSED, LICET_KIND_MISUSE, LIC_NOWHERE, "the engine is closed");
     return LICET_OK;
+}
+
+/* ------------------------------------------------------------------- clock */
+
+int64_t lic_engine_now(licet_engine *engine)
+{
+    int64_t latest = atomic_load_explicit(&engine->latest_ns, memory_order_relaxed);
+    int64_t now;
+
+    if (engine->clock.now != NULL)
+        return engine->clock.now(engine->clock.context);
+    now = lic_wall_ns();
+    while (now > latest &&
+           !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+    return now > latest ? now : latest;
 }
 
 /* ------------------------------------------------------------ consistency */

@@ -40,6 +40,8 @@ struct licet_engine {
     lic_schemas      schemas;
     lic_eval_limits  limits;
     bool             strict; /* licet_options.strict */
+    licet_clock      clock;     /* now NULL: the system's */
+    _Atomic int64_t  latest_ns; /* the latest time that the system's clock has shown */
     lic_identity     identity;
     licet_engine    *previous; /* in the registry */
     licet_engine    *next;
@@ -73,6 +75,10 @@ static inline const lic_program *lic_engine_program(const licet_engine *engine, 
 {
     return lic_schemas_at(&engine->schemas, snapshot->revision)->program;
 }
+
+/* Nanoseconds since 1970: what expirations are judged by, asked once per request. The system's clock may be put back;
+ * to us it then stands still, so what has expired stays so. */
+int64_t lic_engine_now(licet_engine *engine);
 
 /* For records from outside: MISUSE, saying which one is NULL or of a size that this version does not know. */
 licet_status lic_fail_record(licet_error **error, const char *name);

@@ -7,6 +7,8 @@ typedef struct loading {
     uint64_t                  head;
     const licet_relationship *relationships;
     size_t                    count;
+    lic_store_change         *changes;
+    size_t                    change_count;
     size_t                   *culprit;
     licet_error             **error;
 } loading;
@@ -22,39 +24,48 @@ static licet_status require_empty(loading *l)
                     "a validation file is loaded into an engine without schema and relationships; this one has some");
 }
 
-static licet_status type_all(loading *l, const lic_program *program, lic_store_change **changes)
+static licet_status add_change(loading *l, const lic_program *program, const licet_relationship *relationship)
 {
-    *changes = lic_new_array(&l->arena, l->count, lic_store_change);
-    if (*changes == NULL)
-        return lic_fail_memory(l->error);
-    for (size_t i = 0; i < l->count; i++) {
-        const licet_relationship *relationship = &l->relationships[i];
-        lic_store_change         *change       = &(*changes)[i];
-        licet_status              status;
+    const bool        strict = l->engine->strict;
+    lic_store_change *change = &l->changes[l->change_count];
+    licet_status      status;
 
-        status = lic_type_relationship(program, relationship, false, &change->typed, l->error);
-        if (status != LICET_OK) {
+    change->operation   = LICET_TOUCH;
+    change->resource_id = relationship->resource_id;
+    change->subject_id  = relationship->subject_id;
+    LIC_TRY(lic_attribute_read(&l->arena, "relationship", relationship, strict, &change->attribute, l->error));
+    l->change_count++;
+    LIC_TRY(lic_type_relationship(program, relationship, false, &change->typed, l->error));
+    LIC_TRY(lic_attribute_type(program, relationship, strict, &change->attribute, l->error));
+done:
+    return status;
+}
+
+static licet_status type_all(loading *l, const lic_program *program)
+{
+    licet_status status = LICET_OK;
+
+    l->changes = lic_new_array(&l->arena, l->count, lic_store_change);
+    if (l->changes == NULL)
+        return lic_fail_memory(l->error);
+    for (size_t i = 0; i < l->count && status == LICET_OK; i++) {
+        status = add_change(l, program, &l->relationships[i]);
+        if (status != LICET_OK)
             *l->culprit = i;
-            return status;
-        }
-        change->operation   = LICET_TOUCH;
-        change->resource_id = relationship->resource_id;
-        change->subject_id  = relationship->subject_id;
     }
-    return LICET_OK;
+    return status;
 }
 
 static licet_status load_inside(loading *l, licet_schema **schema)
 {
-    licet_engine     *engine = l->engine;
-    lic_store_change *changes;
-    uint64_t          revision;
-    licet_status      status;
+    licet_engine *engine = l->engine;
+    uint64_t      revision;
+    licet_status  status;
 
-    LIC_TRY(type_all(l, (*schema)->program, &changes));
+    LIC_TRY(type_all(l, (*schema)->program));
     if (!lic_schemas_add(&engine->schemas, l->head + 1, schema))
         return lic_fail_memory(l->error);
-    status = engine->store->methods->apply(engine->store, changes, l->count, &revision, l->error);
+    status = engine->store->methods->apply(engine->store, l->changes, l->change_count, &revision, l->error);
     if (status != LICET_OK)
         lic_schemas_withdraw(&engine->schemas);
 done:
@@ -82,6 +93,7 @@ licet_status lic_engine_load(licet_engine *engine, const licet_schema_request *r
 done:
     engine->store->methods->end(engine->store);
     licet_schema_release(schema);
+    lic_store_changes_end(l.changes, l.change_count);
     lic_arena_free(&l.arena);
     return status;
 }

@@ -13,6 +13,7 @@ struct licet_stream {
     lic_arena     arena;  /* the filter's texts */
     lic_filter    filter;
     uint64_t      revision;
+    lic_instant   now;  /* of the first call: what expires while the stream is read still comes */
     uint64_t      left; /* of the limit; UINT64_MAX: there is none */
     lic_arena     page_arena;
     lic_rows      page;
@@ -133,6 +134,7 @@ static licet_status stream_new(licet_engine *engine, const licet_read_request *r
     licet_engine_retain(engine);
     stream->tag       = STREAM_TAG;
     stream->engine    = engine;
+    stream->now       = lic_instant_of(lic_engine_now(engine));
     stream->left      = request->limit == 0 ? UINT64_MAX : request->limit;
     stream->page_size = FIRST_PAGE;
     lic_arena_init(&stream->arena, engine->memory);
@@ -191,8 +193,9 @@ static licet_status fetch(licet_stream *stream, licet_error **error)
         return status;
     lic_arena_free(&stream->page_arena);
     stream->next = 0;
-    status = store->methods->read(store, &snapshot, &stream->filter, stream->has_place ? &stream->place.after : NULL,
-                                  wanted, &stream->page_arena, &stream->page, error);
+    status = store->methods->read(store, &snapshot, &stream->filter, stream->now,
+                                  stream->has_place ? &stream->place.after : NULL, wanted, &stream->page_arena,
+                                  &stream->page, error);
     lic_snapshot_unpin(&snapshot);
     if (status != LICET_OK) {
         stream->page = (lic_rows){ NULL, 0 };

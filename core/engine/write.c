@@ -13,11 +13,26 @@
 typedef struct writing {
     licet_engine      *engine;
     lic_arena          arena;
-    const lic_program *program; /* of the head */
+    lic_store_change  *changes;
+    size_t             change_count;
+    const lic_program *program; /* of the head; this and what follows: under the lock */
     lic_snapshot       head;
+    lic_instant        now;
     uint64_t           revision; /* the new one */
     licet_error      **error;
 } writing;
+
+static void writing_init(writing *w, licet_engine *engine, licet_error **error)
+{
+    *w = (writing){ .engine = engine, .error = error };
+    lic_arena_init(&w->arena, engine->memory);
+}
+
+static void writing_free(writing *w)
+{
+    lic_store_changes_end(w->changes, w->change_count);
+    lic_arena_free(&w->arena);
+}
 
 /* "update 3", counted from 1 as a person does. */
 static const char *number_name(char *text, size_t size, const char *what, size_t index)
@@ -116,57 +131,71 @@ static lic_str identity_of(lic_arena *arena, const licet_relationship *r)
     return (lic_str){ text, (size_t)(at - text) };
 }
 
-static licet_status duplicates_check(lic_arena *arena, lic_map *seen, const licet_write_request *request,
-                                     licet_error **error)
+static licet_status refuse_duplicate(writing *w, lic_map *seen, const licet_relationship *relationship, uint32_t index)
 {
-    for (uint32_t i = 0; i < request->update_count; i++) {
-        lic_str  identity = identity_of(arena, &request->updates[i].relationship);
-        uint32_t first;
+    lic_str  identity = identity_of(&w->arena, relationship);
+    uint32_t first;
 
-        if (!lic_str_given(identity) || !lic_map_add(seen, identity, i, &first))
-            return lic_fail_memory(error);
-        if (first != i)
-            return lic_fail_reason(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
-                                   LIC_NOWHERE, "found more than one update with relationship %Q in this request",
-                                   &identity);
-    }
-    return LICET_OK;
+    if (!lic_str_given(identity) || !lic_map_add(seen, identity, index, &first))
+        return lic_fail_memory(w->error);
+    if (first == index)
+        return LICET_OK;
+    return lic_fail_reason(w->error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
+                           LIC_NOWHERE, "found more than one update with relationship %Q in this request", &identity);
 }
 
-static licet_status no_duplicates(licet_engine *engine, const licet_write_request *request, licet_error **error)
+static licet_status prepare_change(writing *w, const licet_update *update, uint32_t index)
 {
-    lic_arena    arena;
-    lic_map      seen;
-    licet_status status;
+    lic_store_change *change = &w->changes[w->change_count];
+    char              field[48];
+    licet_status      status;
 
-    lic_arena_init(&arena, engine->memory);
-    lic_map_init(&seen, engine->memory, lic_random_key());
-    status = duplicates_check(&arena, &seen, request, error);
+    change->operation   = update->operation;
+    change->resource_id = update->relationship.resource_id;
+    change->subject_id  = update->relationship.subject_id;
+    status              = lic_attribute_read(&w->arena, number_name(field, sizeof field, "update", index),
+                                             &update->relationship, w->engine->strict, &change->attribute, w->error);
+    if (status == LICET_OK)
+        w->change_count++;
+    return status;
+}
+
+/* The changes but for their names as numbers: no identity twice, contexts are read. */
+static licet_status prepare_changes(writing *w, const licet_write_request *request)
+{
+    licet_status status = LICET_OK;
+    lic_map      seen;
+
+    w->changes = lic_new_array(&w->arena, request->update_count, lic_store_change);
+    if (w->changes == NULL)
+        return lic_fail_memory(w->error);
+    lic_map_init(&seen, w->engine->memory, lic_random_key());
+    for (uint32_t i = 0; i < request->update_count; i++) {
+        LIC_TRY(refuse_duplicate(w, &seen, &request->updates[i].relationship, i));
+        LIC_TRY(prepare_change(w, &request->updates[i], i));
+    }
+done:
     lic_map_free(&seen);
-    lic_arena_free(&arena);
     return status;
 }
 
 /* ----------------------------------------------------------- under the lock */
 
-static void writing_begin(writing *w, licet_engine *engine, licet_error **error)
+static void writing_begin(writing *w)
 {
-    uint64_t head;
+    licet_engine *engine = w->engine;
+    uint64_t      head;
 
-    w->engine = engine;
-    w->error  = error;
-    lic_arena_init(&w->arena, engine->memory);
     engine->store->methods->begin(engine->store, &head);
     lic_snapshot_pin(engine->graph, &w->head);
-    w->program  = lic_engine_program(engine, &w->head);
-    w->revision = 0;
+    w->program = lic_engine_program(engine, &w->head);
+    w->now     = lic_instant_of(lic_engine_now(engine));
 }
 
 static void writing_end(writing *w)
 {
     lic_snapshot_unpin(&w->head);
     w->engine->store->methods->end(w->engine->store);
-    lic_arena_free(&w->arena);
 }
 
 /* Names first, for all of them: an unknown name in the last outranks a type error in the first update. */
@@ -194,7 +223,7 @@ static licet_status preconditions_hold(writing *w, const licet_precondition *pre
     for (size_t i = 0; i < count && status == LICET_OK; i++) {
         bool wanted = preconditions[i].expectation == LICET_MUST_MATCH;
 
-        status = store->methods->read(store, &w->head, &filters[i], NULL, 1, &w->arena, &rows, w->error);
+        status = store->methods->read(store, &w->head, &filters[i], w->now, NULL, 1, &w->arena, &rows, w->error);
         if (status == LICET_OK && (rows.count > 0) != wanted)
             status = lic_fail_reason(w->error, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT,
                                      "WRITE_OR_DELETE_PRECONDITION_FAILURE", LIC_NOWHERE,
@@ -205,37 +234,32 @@ static licet_status preconditions_hold(writing *w, const licet_precondition *pre
     return status;
 }
 
-static licet_status type_updates(writing *w, const licet_write_request *request, lic_store_change **changes)
+static licet_status type_updates(writing *w, const licet_write_request *request)
 {
     licet_status status = LICET_OK;
 
-    *changes = lic_new_array(&w->arena, request->update_count, lic_store_change);
-    if (*changes == NULL)
-        return lic_fail_memory(w->error);
-    for (size_t i = 0; i < request->update_count && status == LICET_OK; i++) {
-        const licet_update *update = &request->updates[i];
-        lic_store_change   *change = &(*changes)[i];
+    for (size_t i = 0; i < request->update_count; i++) {
+        const licet_relationship *relationship = &request->updates[i].relationship;
+        lic_store_change         *change       = &w->changes[i];
 
-        change->operation   = update->operation;
-        change->resource_id = update->relationship.resource_id;
-        change->subject_id  = update->relationship.subject_id;
-        status = lic_type_relationship(w->program, &update->relationship, update->operation == LICET_DELETE,
-                                       &change->typed, w->error);
+        LIC_TRY(lic_type_relationship(w->program, relationship, change->operation == LICET_DELETE, &change->typed,
+                                      w->error));
+        LIC_TRY(lic_attribute_type(w->program, relationship, w->engine->strict, &change->attribute, w->error));
     }
+done:
     return status;
 }
 
 static licet_status write_inside(writing *w, const licet_write_request *request)
 {
-    lic_store        *store = w->engine->store;
-    lic_filter       *filters;
-    lic_store_change *changes;
-    licet_status      status;
+    lic_store   *store = w->engine->store;
+    lic_filter  *filters;
+    licet_status status;
 
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
-    LIC_TRY(type_updates(w, request, &changes));
+    LIC_TRY(type_updates(w, request));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
-    LIC_TRY(store->methods->apply(store, changes, request->update_count, &w->revision, w->error));
+    LIC_TRY(store->methods->apply(store, w->changes, w->change_count, &w->revision, w->error));
 done:
     return status;
 }
@@ -248,10 +272,14 @@ static licet_status write_relationships(licet_engine *engine, const licet_write_
 
     LIC_TRY(updates_check(request, error));
     LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, error));
-    LIC_TRY(no_duplicates(engine, request, error));
-    writing_begin(&w, engine, error);
-    status = write_inside(&w, request);
-    writing_end(&w);
+    writing_init(&w, engine, error);
+    status = prepare_changes(&w, request);
+    if (status == LICET_OK) {
+        writing_begin(&w);
+        status = write_inside(&w, request);
+        writing_end(&w);
+    }
+    writing_free(&w);
     if (status == LICET_OK && token != NULL)
         lic_token_make(&engine->identity, w.revision, token);
 done:
@@ -299,8 +327,8 @@ static licet_status delete_inside(writing *w, const licet_delete_request *reques
     LIC_TRY(lic_filter_compile(w->program, &request->filter, LIC_FILTER_DELETE, &filter, w->error));
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
-    LIC_TRY(
-        store->methods->erase(store, &filter, request->limit, request->allow_partial, count, &w->revision, w->error));
+    LIC_TRY(store->methods->erase(store, &filter, w->now, request->limit, request->allow_partial, count, &w->revision,
+                                  w->error));
 done:
     return status;
 }
@@ -325,9 +353,11 @@ static licet_status delete_relationships(licet_engine *engine, const licet_delet
     LIC_TRY(lic_filter_check("filter", &request->filter, LIC_FILTER_DELETE, error));
     LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, error));
     LIC_TRY(limit_check(request->limit, error));
-    writing_begin(&w, engine, error);
+    writing_init(&w, engine, error);
+    writing_begin(&w);
     status = delete_inside(&w, request, &count);
     writing_end(&w);
+    writing_free(&w);
     if (status != LICET_OK)
         return status;
     result->deleted_count = count;
@@ -365,7 +395,8 @@ static licet_status install_schema(writing *w, licet_schema **schema)
     licet_engine *engine = w->engine;
     licet_status  status;
 
-    status = lic_schema_change_check(engine->store, &w->head, engine->names, w->program, (*schema)->program, w->error);
+    status = lic_schema_change_check(engine->store, &w->head, w->now, engine->names, w->program, (*schema)->program,
+                                     w->error);
     if (status != LICET_OK)
         return status;
     if (!lic_schemas_add(&engine->schemas, w->head.revision + 1, schema))
@@ -385,13 +416,15 @@ static licet_status write_schema(licet_engine *engine, licet_str text, licet_tok
 
     request.text   = text;
     request.strict = engine->strict;
-    writing_begin(&w, engine, error);
+    writing_init(&w, engine, error);
+    writing_begin(&w);
     status = lic_schema_new(engine->memory, engine->names, &request, &schema, error);
     if (status == LICET_OK)
         status = install_schema(&w, &schema);
     if (status == LICET_OK)
         lic_schemas_trim(&engine->schemas, engine->graph, lic_graph_oldest(engine->graph));
     writing_end(&w);
+    writing_free(&w);
     licet_schema_release(schema);
     if (status == LICET_OK && token != NULL)
         lic_token_make(&engine->identity, w.revision, token);

@@ -43,7 +43,7 @@ static lic_edge find_edge(const memory_store *m, const lic_store_change *change)
 static licet_status fail_exists(const memory_store *m, const lic_store_change *change, const lic_edge *edge,
                                 licet_error **error)
 {
-    lic_row            row = { *edge, change->resource_id, change->subject_id };
+    lic_row            row = { *edge, change->resource_id, change->subject_id, NULL };
     licet_relationship relationship;
     lic_str            shown;
     lic_text           text;
@@ -90,38 +90,64 @@ static bool intern(const memory_store *m, lic_ref *end, lic_str id)
     return end->node != LIC_NO_NODE;
 }
 
+/* The graph takes the payload. */
+static bool make_attribute(const memory_store *m, lic_store_change *change, uint32_t *number)
+{
+    *number = LIC_NO_ATTRIBUTE;
+    if (change->operation == LICET_DELETE || !lic_attribute_given(&change->attribute))
+        return true;
+    *number = lic_graph_attribute_new(m->graph, &change->attribute);
+    if (*number == LIC_NO_ATTRIBUTE)
+        return false;
+    change->attribute.payload = NULL;
+    return true;
+}
+
 /* Deleting what never was is no change. */
-static bool to_graph(const memory_store *m, const lic_store_change *changes, size_t count, lic_change *out,
-                     size_t *out_count)
+static bool to_graph(const memory_store *m, lic_store_change *changes, size_t count, lic_change *out, size_t *out_count)
 {
     *out_count = 0;
     for (size_t i = 0; i < count; i++) {
         lic_edge edge    = find_edge(m, &changes[i]);
         bool     present = changes[i].operation != LICET_DELETE;
+        uint32_t attribute;
 
         if (!present && (edge.resource.node == LIC_NO_NODE || edge.subject.node == LIC_NO_NODE))
             continue;
-        if (!intern(m, &edge.resource, changes[i].resource_id) || !intern(m, &edge.subject, changes[i].subject_id))
+        if (!intern(m, &edge.resource, changes[i].resource_id) || !intern(m, &edge.subject, changes[i].subject_id) ||
+            !make_attribute(m, &changes[i], &attribute))
             return false;
-        out[(*out_count)++] = (lic_change){ .edge = edge, .present = present };
+        out[(*out_count)++] = (lic_change){ .edge = edge, .present = present, .attribute = attribute };
     }
     return true;
 }
 
-static licet_status memory_apply(lic_store *store, const lic_store_change *changes, size_t count, uint64_t *revision,
+/* All of it or, out of memory, nothing, and no attribute is left that nobody has. */
+static bool apply_to_graph(const memory_store *m, lic_store_change *changes, size_t count, lic_change *graph_changes,
+                           uint64_t *revision)
+{
+    size_t graph_count;
+
+    if (to_graph(m, changes, count, graph_changes, &graph_count) &&
+        lic_graph_apply(m->graph, graph_changes, graph_count, revision))
+        return true;
+    for (size_t i = 0; i < graph_count; i++)
+        lic_graph_attribute_release(m->graph, graph_changes[i].attribute);
+    return false;
+}
+
+static licet_status memory_apply(lic_store *store, lic_store_change *changes, size_t count, uint64_t *revision,
                                  licet_error **error)
 {
     memory_store *m = of(store);
     lic_change   *graph_changes;
-    size_t        graph_count;
     licet_status  status;
 
     status = refuse_existing(m, changes, count, error);
     if (status != LICET_OK)
         return status;
     graph_changes = lic_alloc_array(m->memory, count, sizeof *graph_changes);
-    if ((graph_changes == NULL && count > 0) || !to_graph(m, changes, count, graph_changes, &graph_count) ||
-        !lic_graph_apply(m->graph, graph_changes, graph_count, revision))
+    if ((graph_changes == NULL && count > 0) || !apply_to_graph(m, changes, count, graph_changes, revision))
         status = lic_fail_memory(error);
     lic_free(m->memory, graph_changes, count * sizeof *graph_changes);
     return status;
@@ -134,54 +160,74 @@ static licet_status fail_too_many(uint64_t limit, licet_error **error)
         "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
 }
 
-static bool erase_edges(const memory_store *m, const lic_edge *edges, size_t count, uint64_t *revision)
+static bool erase_edges(const memory_store *m, const lic_found_edge *edges, size_t count, uint64_t *revision)
 {
     lic_change *changes = lic_alloc_array(m->memory, count, sizeof *changes);
     bool        done    = changes != NULL || count == 0;
 
     for (size_t i = 0; i < count && done; i++)
-        changes[i] = (lic_change){ .edge = edges[i], .present = false };
+        changes[i] = (lic_change){ .edge = edges[i].edge, .present = false };
     done = done && lic_graph_apply(m->graph, changes, count, revision);
     lic_free(m->memory, changes, count * sizeof *changes);
     return done;
 }
 
-static licet_status memory_erase(lic_store *store, const lic_filter *filter, uint64_t limit, bool allow_partial,
-                                 uint64_t *count, uint64_t *revision, licet_error **error)
+/* Of those that have not expired. */
+static licet_status refuse_more(const memory_store *m, const lic_snapshot *head, const lic_filter *filter,
+                                lic_instant now, uint64_t limit, licet_error **error)
+{
+    lic_edges    live   = { .memory = m->memory };
+    licet_status status = LICET_OK;
+
+    if (!lic_memory_select(head, m->names, filter, &now, NULL, (size_t)limit + 1, &live))
+        status = lic_fail_memory(error);
+    else if (live.count > limit)
+        status = fail_too_many(limit, error);
+    lic_edges_free(&live);
+    return status;
+}
+
+static licet_status memory_erase(lic_store *store, const lic_filter *filter, lic_instant now, uint64_t limit,
+                                 bool allow_partial, uint64_t *count, uint64_t *revision, licet_error **error)
 {
     memory_store *m      = of(store);
     lic_edges     edges  = { .memory = m->memory };
     licet_status  status = LICET_OK;
-    size_t        most   = limit == 0 ? SIZE_MAX : (size_t)limit + (allow_partial ? 0 : 1);
+    size_t        most   = limit == 0 ? SIZE_MAX : (size_t)limit;
     lic_snapshot  head;
-    bool          selected;
 
     lic_snapshot_pin(m->graph, &head);
-    selected = lic_memory_select(&head, m->names, filter, NULL, most, &edges);
-    lic_snapshot_unpin(&head);
-    if (!selected)
+    if (limit != 0 && !allow_partial)
+        status = refuse_more(m, &head, filter, now, limit, error);
+    if (status == LICET_OK && !lic_memory_select(&head, m->names, filter, NULL, NULL, most, &edges))
         status = lic_fail_memory(error);
-    else if (limit != 0 && edges.count > limit)
-        status = fail_too_many(limit, error);
-    else if (!erase_edges(m, edges.items, edges.count, revision))
+    lic_snapshot_unpin(&head);
+    if (status == LICET_OK && !erase_edges(m, edges.items, edges.count, revision))
         status = lic_fail_memory(error);
     *count = status == LICET_OK ? edges.count : 0;
     lic_edges_free(&edges);
     return status;
 }
 
-static lic_row row_of(const memory_store *m, const lic_edge *edge)
+/* The ids are the graph's: they live as long as it does. false: out of memory. */
+static bool fill_row(const memory_store *m, const lic_found_edge *found, lic_arena *arena, lic_row *row)
 {
-    return (lic_row){
+    const lic_edge      *edge      = &found->edge;
+    const lic_attribute *attribute = lic_graph_attribute(m->graph, found->attribute);
+
+    *row = (lic_row){
         *edge,
         lic_graph_node_id(m->graph, lic_names_type_of(m->names, edge->resource.slot), edge->resource.node),
         lic_graph_node_id(m->graph, lic_names_type_of(m->names, edge->subject.slot), edge->subject.node),
+        NULL,
     };
+    if (attribute != NULL)
+        row->attribute = lic_row_attribute_new(arena, attribute);
+    return attribute == NULL || row->attribute != NULL;
 }
 
-/* The ids are the graph's: the rows live as long as it does. */
 static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter,
-                                const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows,
+                                lic_instant now, const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows,
                                 licet_error **error)
 {
     memory_store *m      = of(store);
@@ -189,11 +235,13 @@ static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, 
     licet_status  status = LICET_OK;
 
     *rows = (lic_rows){ NULL, 0 };
-    if (!lic_memory_select(snapshot, m->names, filter, after, most, &edges) ||
+    if (!lic_memory_select(snapshot, m->names, filter, &now, after, most, &edges) ||
         (rows->items = lic_new_array(arena, edges.count, lic_row)) == NULL)
         status = lic_fail_memory(error);
-    for (size_t i = 0; i < edges.count && status == LICET_OK; i++)
-        rows->items[i] = row_of(m, &edges.items[i]);
+    for (size_t i = 0; i < edges.count && status == LICET_OK; i++) {
+        if (!fill_row(m, &edges.items[i], arena, &rows->items[i]))
+            status = lic_fail_memory(error);
+    }
     rows->count = status == LICET_OK ? edges.count : 0;
     lic_edges_free(&edges);
     return status;

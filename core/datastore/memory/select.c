@@ -18,6 +18,7 @@ typedef struct selection {
     const lic_snapshot *snapshot;
     const lic_names    *names;
     const lic_filter   *filter;
+    const lic_instant  *now;
     const lic_edge     *after;
     size_t              most;
     size_t              slot_count;
@@ -36,7 +37,7 @@ void lic_edges_free(lic_edges *edges)
 
 static int compare(const void *a, const void *b)
 {
-    return lic_edge_compare(a, b);
+    return lic_edge_compare(&((const lic_found_edge *)a)->edge, &((const lic_found_edge *)b)->edge);
 }
 
 /* Puts what is there in order and keeps the first `most`. */
@@ -47,29 +48,45 @@ static void prune(selection *s)
     if (s->out->count < s->most)
         return;
     s->out->count = s->most;
-    s->cut        = s->out->items[s->most - 1];
+    s->cut        = s->out->items[s->most - 1].edge;
     s->is_cut     = true;
 }
 
-static bool append(selection *s, const lic_edge *edge)
+static bool append(selection *s, const lic_edge *edge, uint32_t attribute)
 {
     void *items = s->out->items;
 
-    if (!lic_grow(s->out->memory, &items, &s->out->capacity, s->out->count + 1, sizeof *edge))
+    if (!lic_grow(s->out->memory, &items, &s->out->capacity, s->out->count + 1, sizeof *s->out->items))
         return false;
     s->out->items                  = items;
-    s->out->items[s->out->count++] = *edge;
+    s->out->items[s->out->count++] = (lic_found_edge){ *edge, attribute };
     return true;
 }
 
-/* An edge that matches, in any order. */
-static bool add(selection *s, const lic_edge *edge)
+/* Has it not expired, and has it the form that is asked for? */
+static bool attribute_matches(const selection *s, uint32_t number)
 {
+    const lic_filter    *f         = s->filter;
+    const lic_attribute *attribute = lic_graph_attribute(s->snapshot->graph, number);
+
+    if (attribute == NULL)
+        return !f->one_form || (f->caveat == LIC_NO_CAVEAT_NAME && !f->expires);
+    if (s->now != NULL && lic_attribute_expired(attribute, s->now->seconds, s->now->nanoseconds))
+        return false;
+    return !f->one_form ||
+           (f->caveat == attribute->caveat && f->expires == (attribute->expires_at_s != LIC_NEVER_EXPIRES));
+}
+
+/* An edge whose ends match, in any order. */
+static bool add(selection *s, const lic_edge *edge, uint32_t attribute)
+{
+    if (!attribute_matches(s, attribute))
+        return true;
     if (s->after != NULL && lic_edge_compare(edge, s->after) <= 0)
         return true;
     if (s->is_cut && lic_edge_compare(edge, &s->cut) > 0)
         return true;
-    if (!append(s, edge))
+    if (!append(s, edge, attribute))
         return false;
     if (s->most <= (SIZE_MAX - SLACK) / 2 && s->out->count >= 2 * s->most + SLACK)
         prune(s);
@@ -115,12 +132,13 @@ static bool probe_resource(selection *s, lic_ref resource)
 {
     for (lic_slot slot = 0; slot < s->slot_count; slot++) {
         lic_edge edge = { resource, { slot, LIC_NO_NODE } };
+        uint32_t attribute;
 
         if (!subject_slot_matches(s, slot))
             continue;
         edge.subject.node = node_of(s, slot, s->filter->subject_id);
-        if (edge.subject.node != LIC_NO_NODE && lic_snapshot_has(s->snapshot, edge.resource, edge.subject) &&
-            !add(s, &edge))
+        if (edge.subject.node != LIC_NO_NODE &&
+            lic_snapshot_find(s->snapshot, edge.resource, edge.subject, &attribute) && !add(s, &edge, attribute))
             return false;
     }
     return true;
@@ -138,7 +156,7 @@ static bool walk_resource(selection *s, lic_ref resource)
     else
         lic_walk_subjects(s->snapshot, resource, &walk);
     while (lic_walk_next(&walk, &edge.subject)) {
-        if (subject_slot_matches(s, edge.subject.slot) && !add(s, &edge))
+        if (subject_slot_matches(s, edge.subject.slot) && !add(s, &edge, walk.attribute))
             return false;
     }
     return true;
@@ -154,7 +172,8 @@ static bool walk_subject(selection *s, lic_ref subject)
     else
         lic_walk_resources(s->snapshot, subject, &walk);
     while (lic_walk_next(&walk, &edge.resource)) {
-        if (resource_slot_matches(s, edge.resource.slot) && prefix_matches(s, edge.resource) && !add(s, &edge))
+        if (resource_slot_matches(s, edge.resource.slot) && prefix_matches(s, edge.resource) &&
+            !add(s, &edge, walk.attribute))
             return false;
     }
     return true;
@@ -193,7 +212,8 @@ static bool scan_slot(selection *s, lic_arena *arena, lic_slot slot)
             return false;
         if (!found)
             break;
-        if (subject_slot_matches(s, edge.subject.slot) && prefix_matches(s, edge.resource) && !append(s, &edge))
+        if (subject_slot_matches(s, edge.subject.slot) && prefix_matches(s, edge.resource) &&
+            attribute_matches(s, lic_scan_attribute(scan)) && !append(s, &edge, lic_scan_attribute(scan)))
             return false;
     }
     return true;
@@ -216,11 +236,12 @@ static bool scan(selection *s)
 }
 
 bool lic_memory_select(const lic_snapshot *snapshot, const lic_names *names, const lic_filter *filter,
-                       const lic_edge *after, size_t most, lic_edges *out)
+                       const lic_instant *now, const lic_edge *after, size_t most, lic_edges *out)
 {
     selection s = { .snapshot   = snapshot,
                     .names      = names,
                     .filter     = filter,
+                    .now        = now,
                     .after      = after,
                     .most       = most,
                     .slot_count = lic_names_slot_count(names),
