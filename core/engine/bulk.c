@@ -1,20 +1,33 @@
 /* Many checks at one revision. Items with the same subject are asked one after another, so that the evaluator may use
- * for one what it found out for another; equal items are asked once. Answers stand where their questions stood. */
+ * for one what it found out for another; equal items are asked once. Items that bring the same context, be it the same
+ * record or the same text, share it and what their caveats came to. Answers stand where their questions stood. */
 #include "engine/question.h"
 
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "eval/conditions.h"
 
 #define SCRATCH_BYTES 16384
 #define NONE UINT32_MAX
 
 typedef struct item {
     lic_question question;
-    uint32_t     next;   /* with the same subject; NONE: the last */
-    uint32_t     twin;   /* an earlier equal item; NONE: there is none */
-    bool         failed; /* has its error already */
+    uint32_t     next;    /* with the same subject; NONE: the last */
+    uint32_t     twin;    /* an earlier equal item; NONE: there is none */
+    uint32_t     context; /* index in contexts */
+    bool         failed;  /* has its error already */
 } item;
+
+/* A context that items bring; the first of all is that of those without one. */
+typedef struct context {
+    lic_str              text;     /* as the request has it, */
+    const licet_context *prepared; /* or this */
+    lic_context_values   values;
+    size_t               wire_bytes;
+    uint32_t             first;    /* the item that brought it first */
+    lic_outcomes        *outcomes; /* NULL: no caveat was met yet */
+} context;
 
 /* A subject, with its items in their order. */
 typedef struct group {
@@ -35,6 +48,13 @@ typedef struct bulk {
     uint32_t                  *subjects;  /* hash table of groups, NONE: free */
     uint32_t                  *questions; /* hash table of items */
     size_t                     mask;
+    context                   *contexts;
+    size_t                     context_count;
+    size_t                     context_capacity;
+    uint32_t                  *context_numbers; /* hash table of contexts; NULL while there is only the first */
+    uint64_t                   context_key;
+    lic_arena                 *arena;
+    lic_moment                 moment;
     lic_known                  known;
 } bulk;
 
@@ -80,6 +100,11 @@ static bool same_question(const lic_question *a, const lic_question *b)
     return same_subject(a, b) && a->relation == b->relation && a->node == b->node;
 }
 
+static bool same_item(const item *a, const item *b)
+{
+    return a->context == b->context && same_question(&a->question, &b->question);
+}
+
 static void join_group(bulk *b, uint32_t index)
 {
     const lic_question *q    = &b->items[index].question;
@@ -101,11 +126,13 @@ static void join_group(bulk *b, uint32_t index)
 
 static void find_twin(bulk *b, uint32_t index)
 {
-    const lic_question *q    = &b->items[index].question;
-    size_t              slot = lic_hash_u64(subject_hash(q) ^ ((uint64_t)q->relation << 32 | q->node)) & b->mask;
+    const item         *it   = &b->items[index];
+    const lic_question *q    = &it->question;
+    const uint64_t      hash = subject_hash(q) ^ ((uint64_t)q->relation << 32 | q->node);
+    size_t              slot = lic_hash_u64(hash + it->context) & b->mask;
 
     while (b->questions[slot] != NONE) {
-        if (same_question(&b->items[b->questions[slot]].question, q)) {
+        if (same_item(&b->items[b->questions[slot]], it)) {
             b->items[index].twin = b->questions[slot];
             return;
         }
@@ -121,7 +148,7 @@ static licet_status resolve(bulk *b, uint32_t index, licet_error **error)
     licet_result *result = &b->results[index];
     licet_status  status;
 
-    *it = (item){ .next = NONE, .twin = NONE };
+    *it = (item){ .next = NONE, .twin = NONE, .context = it->context };
     if (lic_question_find(b->program, b->snapshot, &b->requests[index], &b->known, &it->question))
         return LICET_OK;
     status = shape_check(&b->requests[index], index, error);
@@ -132,17 +159,17 @@ static licet_status resolve(bulk *b, uint32_t index, licet_error **error)
     return LICET_OK;
 }
 
-static bool make_tables(bulk *b, lic_arena *arena)
+static bool make_tables(bulk *b)
 {
     size_t size = 2;
 
     while (size < 2 * b->count)
         size *= 2;
     b->mask      = size - 1;
-    b->items     = lic_arena_alloc(arena, b->count * sizeof *b->items);
-    b->groups    = lic_arena_alloc(arena, b->count * sizeof *b->groups);
-    b->subjects  = lic_arena_alloc(arena, size * sizeof *b->subjects);
-    b->questions = lic_arena_alloc(arena, size * sizeof *b->questions);
+    b->items     = lic_arena_alloc(b->arena, b->count * sizeof *b->items);
+    b->groups    = lic_arena_alloc(b->arena, b->count * sizeof *b->groups);
+    b->subjects  = lic_arena_alloc(b->arena, size * sizeof *b->subjects);
+    b->questions = lic_arena_alloc(b->arena, size * sizeof *b->questions);
     if (b->items == NULL || b->groups == NULL || b->subjects == NULL || b->questions == NULL)
         return false;
     memset(b->subjects, 0xff, size * sizeof *b->subjects);
@@ -150,21 +177,128 @@ static bool make_tables(bulk *b, lic_arena *arena)
     return true;
 }
 
+/* ---------------------------------------------------------------- contexts */
+
+static bool add_context(bulk *b, const context *added)
+{
+    void *contexts = b->contexts;
+
+    if (!lic_arena_grow(b->arena, &contexts, &b->context_capacity, b->context_count + 1, sizeof *b->contexts))
+        return false;
+    b->contexts                     = contexts;
+    b->contexts[b->context_count++] = *added;
+    return true;
+}
+
+static bool begin_context_numbers(bulk *b)
+{
+    b->context_key     = lic_random_key();
+    b->context_numbers = lic_arena_alloc(b->arena, (b->mask + 1) * sizeof *b->context_numbers);
+    if (b->context_numbers == NULL)
+        return false;
+    memset(b->context_numbers, 0xff, (b->mask + 1) * sizeof *b->context_numbers);
+    return true;
+}
+
+/* The place of a request's context in the table: of its number, or free. */
+static uint32_t *context_place(const bulk *b, const licet_check_request *request)
+{
+    const uint64_t hash = request->prepared_context != NULL
+                              ? lic_hash_u64((uintptr_t)request->prepared_context ^ b->context_key)
+                              : lic_hash_str(request->context, b->context_key);
+    size_t         slot = hash & b->mask;
+
+    for (; b->context_numbers[slot] != NONE; slot = (slot + 1) & b->mask) {
+        const context *known = &b->contexts[b->context_numbers[slot]];
+
+        if (known->prepared == request->prepared_context && lic_str_equal(known->text, request->context))
+            break;
+    }
+    return &b->context_numbers[slot];
+}
+
+/* The context of an item that brings one. Its shape was looked at. */
+static licet_status find_context(bulk *b, uint32_t index, licet_error **error)
+{
+    const licet_check_request *request = &b->requests[index];
+    context                    added   = { .text = request->context, .prepared = request->prepared_context };
+    uint32_t                  *place;
+    char                       name[48];
+    licet_status               status;
+
+    if (b->context_numbers == NULL && !begin_context_numbers(b))
+        return lic_fail_memory(error);
+    place = context_place(b, request);
+    if (*place != NONE) {
+        b->items[index].context = *place;
+        return LICET_OK;
+    }
+    added.first = index;
+    status      = lic_request_context_read(item_name(name, sizeof name, index), request, b->engine->strict, b->arena,
+                                           &added.values, &added.wire_bytes, error);
+    if (status != LICET_OK)
+        return status;
+    *place                  = (uint32_t)b->context_count;
+    b->items[index].context = *place;
+    return add_context(b, &added) ? LICET_OK : lic_fail_memory(error);
+}
+
+/* Shapes come first: of all items, and then of their contexts. */
+static licet_status find_contexts(bulk *b, licet_error **error)
+{
+    static const context none   = { .text = { NULL, 0 } };
+    licet_status         status = LICET_OK;
+    uint32_t             first  = 0;
+
+    if (!add_context(b, &none))
+        return lic_fail_memory(error);
+    for (uint32_t i = 0; i < b->count; i++)
+        b->items[i].context = 0;
+    while (first < b->count && !lic_request_has_context(&b->requests[first]))
+        first++;
+    if (first < b->count)
+        status = shapes_check(b->requests, b->count, error);
+    for (uint32_t i = first; i < b->count && status == LICET_OK; i++)
+        if (lic_request_has_context(&b->requests[i]))
+            status = find_context(b, i, error);
+    return status;
+}
+
+static licet_status context_sizes_check(const bulk *b, licet_error **error)
+{
+    licet_status status = LICET_OK;
+    char         name[48];
+
+    for (size_t i = 1; i < b->context_count && status == LICET_OK; i++)
+        status = lic_context_size_check(item_name(name, sizeof name, b->contexts[i].first), b->contexts[i].wire_bytes,
+                                        error);
+    return status;
+}
+
 /* ---------------------------------------------------------------- asking */
 
-static licet_status ask(bulk *b, lic_eval *eval, uint32_t index)
+/* Outcomes live as long as the whole: other items will want them. */
+static bool choose_context(const bulk *b, lic_eval *eval, context *chosen)
 {
-    lic_membership answer = LIC_MEMBERSHIP_NO;
-    licet_result  *result = &b->results[index];
-
-    result->status =
-        lic_eval_check(eval, b->items[index].question.relation, b->items[index].question.node, &answer, &result->error);
-    if (result->status == LICET_OK)
-        lic_answer(result, answer, b->snapshot->revision);
-    return result->status == LICET_OUT_OF_MEMORY ? LICET_OUT_OF_MEMORY : LICET_OK;
+    if (chosen->outcomes == NULL)
+        chosen->outcomes = lic_outcomes_new(b->arena);
+    eval->context  = &chosen->values;
+    eval->outcomes = chosen->outcomes;
+    return chosen->outcomes != NULL;
 }
 
 /* Out of memory is not an item's own failure: it is the request's. */
+static licet_status ask(bulk *b, lic_eval *eval, uint32_t index)
+{
+    licet_result *result = &b->results[index];
+    context      *under  = &b->contexts[b->items[index].context];
+
+    if (eval->context != &under->values && !choose_context(b, eval, under))
+        return LICET_OUT_OF_MEMORY;
+    result->status = lic_question_ask(eval, &b->items[index].question, result, &result->error);
+    return result->status == LICET_OUT_OF_MEMORY ? LICET_OUT_OF_MEMORY : LICET_OK;
+}
+
 static licet_status ask_group(bulk *b, const group *g)
 {
     LIC_UNINITIALIZED char scratch[SCRATCH_BYTES];
@@ -176,31 +310,42 @@ static licet_status ask_group(bulk *b, const group *g)
     lic_arena_init_with(&arena, b->engine->memory, scratch, sizeof scratch);
     lic_eval_init(&eval, b->program, b->snapshot, &arena, &b->engine->limits);
     lic_eval_subject(&eval, q->subject_definition, q->subject);
+    eval.moment = &b->moment;
+    eval.strict = b->engine->strict;
     for (uint32_t i = g->first; i != NONE && status == LICET_OK; i = b->items[i].next)
         status = ask(b, &eval, i);
     lic_arena_free(&arena);
     return status;
 }
 
-static void copy_twins(bulk *b)
+static bool copy_result(const bulk *b, const licet_result *from, licet_result *to)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        uint32_t twin = b->items[i].twin;
-
-        if (twin == NONE)
-            continue;
-        b->results[i]       = b->results[twin];
-        b->results[i].error = lic_error_copy(b->results[twin].error);
-    }
+    *to               = *from;
+    to->error         = lic_error_copy(from->error);
+    to->missing       = NULL;
+    to->missing_count = 0;
+    return from->missing_count == 0 ||
+           lic_result_keep_missing(to, b->engine->memory, from->missing, from->missing_count);
 }
 
-static licet_status bulk_run(bulk *b, lic_arena *arena, licet_error **error)
+static bool copy_twins(bulk *b)
 {
-    licet_status status = LICET_OK;
+    bool copied = true;
 
+    for (size_t i = 0; i < b->count && copied; i++) {
+        if (b->items[i].twin != NONE)
+            copied = copy_result(b, &b->results[b->items[i].twin], &b->results[i]);
+    }
+    return copied;
+}
+
+static licet_status bulk_run(bulk *b, licet_error **error)
+{
+    licet_status status = context_sizes_check(b, error);
+
+    if (status != LICET_OK)
+        return status;
     lic_known_begin(&b->known);
-    if (!make_tables(b, arena))
-        return lic_fail_memory(error);
     for (uint32_t i = 0; i < b->count; i++) {
         status = resolve(b, i, error);
         if (status != LICET_OK)
@@ -213,10 +358,22 @@ static licet_status bulk_run(bulk *b, lic_arena *arena, licet_error **error)
     }
     for (size_t i = 0; i < b->group_count && status == LICET_OK; i++)
         status = ask_group(b, &b->groups[i]);
+    return status == LICET_OK && copy_twins(b) ? LICET_OK : lic_fail_memory(error);
+}
+
+/* At the revision that the consistency asks for. */
+static licet_status bulk_pinned(bulk *b, const licet_consistency *consistency, licet_error **error)
+{
+    lic_snapshot snapshot;
+    licet_status status = lic_engine_pin(b->engine, consistency, &snapshot, error);
+
     if (status != LICET_OK)
-        return lic_fail_memory(error);
-    copy_twins(b);
-    return LICET_OK;
+        return status;
+    b->snapshot = &snapshot;
+    b->program  = lic_engine_program(b->engine, &snapshot);
+    status      = bulk_run(b, error);
+    lic_snapshot_unpin(&snapshot);
+    return status;
 }
 
 static licet_status bulk_inside(const licet_engine *engine, const licet_check_request *requests, size_t count,
@@ -225,7 +382,6 @@ static licet_status bulk_inside(const licet_engine *engine, const licet_check_re
     LIC_UNINITIALIZED char scratch[SCRATCH_BYTES];
     bulk                   b = { .engine = engine, .requests = requests, .results = results, .count = count };
     lic_arena              arena;
-    lic_snapshot           snapshot;
     licet_status           status;
 
     if (consistency->freshness != LICET_MINIMIZE_LATENCY && consistency->freshness != LICET_FULLY_CONSISTENT) {
@@ -233,15 +389,13 @@ static licet_status bulk_inside(const licet_engine *engine, const licet_check_re
         if (status != LICET_OK)
             return status;
     }
-    status = lic_engine_pin(engine, consistency, &snapshot, error);
-    if (status != LICET_OK)
-        return status;
-    b.snapshot = &snapshot;
-    b.program  = lic_engine_program(engine, &snapshot);
     lic_arena_init_with(&arena, engine->memory, scratch, sizeof scratch);
-    status = bulk_run(&b, &arena, error);
+    b.arena  = &arena;
+    b.moment = lic_engine_moment(engine);
+    status   = make_tables(&b) ? find_contexts(&b, error) : lic_fail_memory(error);
+    if (status == LICET_OK)
+        status = bulk_pinned(&b, consistency, error);
     lic_arena_free(&arena);
-    lic_snapshot_unpin(&snapshot);
     return status;
 }
 
@@ -253,6 +407,8 @@ static licet_status records_check(const licet_check_request *requests, const lic
             return lic_fail_record(error, "results");
         if (!LIC_RECORD_KNOWN(&requests[i]))
             return lic_fail_record(error, "requests");
+        if (lic_request_context_check(&requests[i], error) != LICET_OK)
+            return LICET_MISUSE;
     }
     return LICET_OK;
 }

@@ -1,6 +1,9 @@
 /* One check, and what can be done with its result. The way of a check that is answered takes no lock, allocates
- * nothing and writes no memory that another thread writes. */
+ * nothing and writes no memory that another thread writes. (Names of missing parameters are allocated, and a request that
+ * meets an expiration may move the engine's clock.) */
 #include "engine/question.h"
+
+#include "eval/conditions.h"
 
 /* Enough for the memo of a check of the common kind. */
 #define SCRATCH_BYTES 4096
@@ -18,12 +21,35 @@ static licet_status question_of(const lic_program *program, const lic_snapshot *
     return status == LICET_OK ? lic_question_resolve(program, snapshot, request, question, error) : status;
 }
 
+licet_status lic_question_ask(lic_eval *eval, const lic_question *question, licet_result *result, licet_error **error)
+{
+    static const licet_permissionship answers[] = {
+        [LIC_NO] = LICET_NO_PERMISSION, [LIC_YES] = LICET_HAS_PERMISSION, [LIC_IF] = LICET_CONDITIONAL_PERMISSION
+    };
+    lic_membership answer  = LIC_MEMBERSHIP_NO;
+    lic_missing    missing = { NULL, 0 };
+    licet_status   status  = lic_eval_check(eval, question->relation, question->node, &answer, error);
+
+    if (status == LICET_OK && answer.value == LIC_IF)
+        status = lic_condition_decide(eval, answer.condition, &answer.value, &missing, error);
+    if (status == LICET_OK && missing.count > 0 &&
+        !lic_result_keep_missing(result, eval->arena->memory, missing.names, missing.count))
+        status = lic_fail_memory(error);
+    if (status != LICET_OK)
+        return status;
+    result->revision       = eval->snapshot->revision;
+    result->permissionship = answers[answer.value];
+    return LICET_OK;
+}
+
+/* values: the request's; NULL: it has none. */
 static licet_status check_at(const licet_engine *engine, const lic_snapshot *snapshot,
-                             const licet_check_request *request, licet_result *result, licet_error **error)
+                             const licet_check_request *request, const lic_context_values *values, licet_result *result,
+                             licet_error **error)
 {
     LIC_UNINITIALIZED char     scratch[SCRATCH_BYTES];
     const lic_program         *program = lic_engine_program(engine, snapshot);
-    lic_membership             answer  = LIC_MEMBERSHIP_NO;
+    lic_moment                 moment  = lic_engine_moment(engine);
     lic_question               question;
     lic_arena                  arena;
     LIC_UNINITIALIZED lic_eval eval;
@@ -34,12 +60,12 @@ static licet_status check_at(const licet_engine *engine, const lic_snapshot *sna
     lic_arena_init_with(&arena, engine->memory, scratch, sizeof scratch);
     lic_eval_init(&eval, program, snapshot, &arena, &engine->limits);
     lic_eval_subject(&eval, question.subject_definition, question.subject);
-    status = lic_eval_check(&eval, question.relation, question.node, &answer, error);
+    eval.moment  = &moment;
+    eval.context = values;
+    eval.strict  = engine->strict;
+    status       = lic_question_ask(&eval, &question, result, error);
     lic_arena_free(&arena);
-    if (status != LICET_OK)
-        return status;
-    lic_answer(result, answer, snapshot->revision);
-    return LICET_OK;
+    return status;
 }
 
 /* Can the consistency be refused? Then a bad shape has to be told first. */
@@ -48,8 +74,8 @@ static bool may_be_refused(const licet_consistency *consistency)
     return consistency->freshness != LICET_MINIMIZE_LATENCY && consistency->freshness != LICET_FULLY_CONSISTENT;
 }
 
-static licet_status check_inside(const licet_engine *engine, const licet_check_request *request, licet_result *result,
-                                 licet_error **error)
+static licet_status check_plain(const licet_engine *engine, const licet_check_request *request, licet_result *result,
+                                licet_error **error)
 {
     lic_snapshot snapshot;
     licet_status status;
@@ -62,8 +88,45 @@ static licet_status check_inside(const licet_engine *engine, const licet_check_r
     status = lic_engine_pin(engine, &request->consistency, &snapshot, error);
     if (status != LICET_OK)
         return status;
-    status = check_at(engine, &snapshot, request, result, error);
+    status = check_at(engine, &snapshot, request, NULL, result, error);
     lic_snapshot_unpin(&snapshot);
+    return status;
+}
+
+/* The order of errors: shape, revision, size of the context, names (api.md 3). */
+static licet_status check_under(const licet_engine *engine, const licet_check_request *request,
+                                const lic_context_values *values, size_t wire_bytes, licet_result *result,
+                                licet_error **error)
+{
+    lic_snapshot snapshot;
+    licet_status status = lic_engine_pin(engine, &request->consistency, &snapshot, error);
+
+    if (status != LICET_OK)
+        return status;
+    status = lic_context_size_check("", wire_bytes, error);
+    if (status == LICET_OK)
+        status = check_at(engine, &snapshot, request, values, result, error);
+    lic_snapshot_unpin(&snapshot);
+    return status;
+}
+
+/* A check that brings a context. */
+static licet_status check_with_context(const licet_engine *engine, const licet_check_request *request,
+                                       licet_result *result, licet_error **error)
+{
+    lic_context_values values;
+    lic_arena          arena;
+    size_t             wire_bytes;
+    licet_status       status;
+
+    lic_arena_init(&arena, engine->memory);
+    LIC_TRY(lic_request_context_check(request, error));
+    if (lic_str_given(request->context) || may_be_refused(&request->consistency))
+        LIC_TRY(lic_question_check("", request, false, error));
+    LIC_TRY(lic_request_context_read("", request, engine->strict, &arena, &values, &wire_bytes, error));
+    LIC_TRY(check_under(engine, request, &values, wire_bytes, result, error));
+done:
+    lic_arena_free(&arena);
     return status;
 }
 
@@ -83,7 +146,8 @@ licet_status licet_check(licet_engine *engine, const licet_check_request *reques
     status = lic_engine_enter(engine, &call, error);
     if (status != LICET_OK)
         return status;
-    status = check_inside(engine, request, result, error);
+    status = lic_request_has_context(request) ? check_with_context(engine, request, result, error)
+                                              : check_plain(engine, request, result, error);
     lic_engine_leave(&call);
     return status;
 }
@@ -95,10 +159,44 @@ bool licet_check_may_block(const licet_engine *engine, const licet_check_request
     return false;
 }
 
+/* One block: the views, and behind them the names. */
+static size_t missing_bytes(const lic_str *names, size_t count)
+{
+    size_t size = count * sizeof *names;
+
+    for (size_t i = 0; i < count; i++)
+        size += names[i].size;
+    return size;
+}
+
+/* The block is the caller's from here on, and not counted: it may outlive the engine. */
+bool lic_result_keep_missing(licet_result *result, lic_memory *memory, const lic_str *names, size_t count)
+{
+    const size_t size = missing_bytes(names, count);
+    lic_str     *kept = lic_alloc(memory, size);
+    char        *text = (char *)(kept + count);
+
+    if (kept == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(text, names[i].data, names[i].size);
+        kept[i] = (lic_str){ text, names[i].size };
+        text += names[i].size;
+    }
+    atomic_fetch_sub_explicit(&memory->used, size, memory_order_relaxed);
+    result->missing       = kept;
+    result->missing_count = count;
+    result->allocator     = memory->hooks;
+    return true;
+}
+
 void licet_result_clear(licet_result *result)
 {
     if (result == NULL)
         return;
+    if (result->missing != NULL)
+        result->allocator.free(result->allocator.context, result->missing,
+                               missing_bytes(result->missing, result->missing_count));
     licet_error_free(result->error);
     lic_deny(result);
 }

@@ -49,7 +49,7 @@ static licet_status allocator_check(const licet_allocator *allocator, licet_erro
                     "option allocator: all three functions or none of them must be given");
 }
 
-static licet_status options_check(licet_options *o, licet_error **error)
+licet_status lic_options_check(licet_options *o, licet_error **error)
 {
     licet_status status;
 
@@ -154,7 +154,7 @@ licet_status licet_open(licet_str uri, const licet_options *options, licet_engin
     if (!lic_str_given(uri) || !lic_str_equal(uri, LIC_STR("memory:")))
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
                         "expected the URI \"memory:\", the one store of this version");
-    status = options_check(&checked, error);
+    status = lic_options_check(&checked, error);
     if (status != LICET_OK)
         return status;
     memory = lic_memory_new(&checked.allocator, (size_t)checked.memory_limit_bytes);
@@ -233,6 +233,17 @@ int64_t lic_engine_now(licet_engine *engine)
                                                   memory_order_relaxed)) {
     }
     return now > latest ? now : latest;
+}
+
+/* The clock is the only thing of an engine that a reader may change. */
+static int64_t now_of(void *engine)
+{
+    return lic_engine_now(engine);
+}
+
+lic_moment lic_engine_moment(const licet_engine *engine)
+{
+    return (lic_moment){ .now = now_of, .source = (void *)engine };
 }
 
 /* ------------------------------------------------------------ consistency */

@@ -80,6 +80,12 @@ static inline const lic_program *lic_engine_program(const licet_engine *engine, 
  * to us it then stands still, so what has expired stays so. */
 int64_t lic_engine_now(licet_engine *engine);
 
+/* The one time of a request. */
+lic_moment lic_engine_moment(const licet_engine *engine);
+
+/* Puts defaults in place of 0: INVALID_ARGUMENT (kind config). */
+licet_status lic_options_check(licet_options *options, licet_error **error);
+
 /* For records from outside: MISUSE, saying which one is NULL or of a size that this version does not know. */
 licet_status lic_fail_record(licet_error **error, const char *name);
 /* A record is known when its size is that of the one version there has been. */

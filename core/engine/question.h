@@ -6,6 +6,7 @@
 #ifndef LIC_ENGINE_QUESTION_H
 #define LIC_ENGINE_QUESTION_H
 
+#include "engine/context.h"
 #include "engine/engine.h"
 
 typedef struct lic_question {
@@ -47,23 +48,22 @@ licet_status lic_question_check(const char *item, const licet_check_request *req
 licet_status lic_question_resolve(const lic_program *program, const lic_snapshot *snapshot,
                                   const licet_check_request *request, lic_question *question, licet_error **error);
 
-/* The first act of every check. Its error is not freed: nobody promised that there is one. */
+/* The first act of every check. What the result may hold is not freed: nobody promised that there is any. */
 static inline void lic_deny(licet_result *result)
 {
     result->permissionship = LICET_NO_PERMISSION;
     result->status         = LICET_OK;
     result->revision       = 0;
     result->error          = NULL;
+    result->missing        = NULL;
+    result->missing_count  = 0;
 }
 
-/* The last act. */
-static inline void lic_answer(licet_result *result, lic_membership answer, uint64_t revision)
-{
-    result->revision = revision;
-    if (answer.value == LIC_YES)
-        result->permissionship = LICET_HAS_PERMISSION;
-    else if (answer.value == LIC_IF)
-        result->permissionship = LICET_CONDITIONAL_PERMISSION;
-}
+/* Asks the evaluator, whose subject is the question's, and judges the condition of an IF. The last act of a check: nothing
+ * but an answer changes the result. */
+licet_status lic_question_ask(lic_eval *eval, const lic_question *question, licet_result *result, licet_error **error);
+
+/* A copy of names that the result owns. false: out of memory, it owns none. */
+bool lic_result_keep_missing(licet_result *result, lic_memory *memory, const lic_str *names, size_t count);
 
 #endif

@@ -8,26 +8,32 @@
  * from what is certain they give what is possible, and from what is possible, what is certain. That goes on until
  * nothing changes. What then is possible but not certain hangs on a cycle through an exclusion, or on an unknown goal.
  *
- * Conditions take part: under each way they may turn out, the rounds below are those of the plain fixpoint, which has
- * come to rest after one round for each goal. */
+ * Conditions are judged first, so that every value is false, open or true: the rules keep their order (three_valued.h), and
+ * a goal rises twice at most. An earlier design carried conditions through the rounds; around a cycle they grow with each,
+ * and whether anything has changed could not be seen. What stays open at the end is put together again from the
+ * conditions that it hangs on: going round a cycle may bring in some that a way without it would not. */
 #include "cycles.h"
 
 #include "base/hash.h"
+#include "eval/conditions.h"
+
+#define NONE UINT32_MAX
 
 typedef enum step_kind {
-    STEP_VALUE,   /* push `value` */
-    STEP_UNKNOWN, /* push yes or no, whichever way nothing rests on */
+    STEP_VALUE,   /* push `truth` */
+    STEP_UNKNOWN, /* push true or false, whichever way nothing rests on */
     STEP_GOAL,    /* push the value of goal number `operand` */
-    STEP_OR,      /* replace the topmost `operand` values by one; none: no */
+    STEP_OR,      /* replace the topmost `operand` values by one; none: false */
     STEP_AND,
     STEP_MINUS
 } step_kind;
 
 typedef struct step {
-    uint8_t        kind;
-    bool           contrary; /* inside an odd number of subtrahends */
-    uint32_t       operand;
-    lic_membership value;
+    uint8_t              kind;
+    bool                 contrary; /* inside an odd number of subtrahends */
+    uint8_t              truth;    /* a lic_truth */
+    uint32_t             operand;
+    const lic_condition *condition; /* of STEP_VALUE; NULL: without */
 } step;
 
 typedef struct node {
@@ -44,24 +50,32 @@ typedef struct open_operator {
     bool     contrary;
 } open_operator;
 
+/* On the machine's stack: a value; and, when it is open, a list of the steps of the rule that leave it so. */
+typedef struct operand {
+    lic_truth truth;
+    uint32_t  first; /* step number */
+    uint32_t  last;
+} operand;
+
 typedef struct system {
-    lic_eval       *eval;
-    lic_arena       scratch; /* all below */
-    node           *nodes;
-    size_t          node_count;
-    size_t          node_capacity;
-    step           *steps;
-    size_t          step_count;
-    size_t          step_capacity;
-    uint32_t       *numbers; /* hash table: node number + 1, 0: free */
-    size_t          number_capacity;
-    open_operator  *open;
-    size_t          open_capacity;
-    lic_membership *stack; /* of the machine: as many as the longest rule has steps */
-    size_t          longest;
-    bool            has_contrary; /* some subtrahend is a goal or unknown */
-    bool            has_unknown;
-    lic_failure     failure;
+    lic_eval      *eval;
+    lic_arena      scratch; /* all below */
+    node          *nodes;
+    size_t         node_count;
+    size_t         node_capacity;
+    step          *steps;
+    size_t         step_count;
+    size_t         step_capacity;
+    uint32_t      *numbers; /* hash table: node number + 1, 0: free */
+    size_t         number_capacity;
+    open_operator *open;
+    size_t         open_capacity;
+    operand       *stack;     /* of the machine: as many as the longest rule has steps */
+    uint32_t      *next_open; /* by step of a rule: the next one of its list */
+    size_t         longest;
+    bool           has_contrary; /* some subtrahend is a goal or unknown */
+    bool           has_unknown;
+    lic_failure    failure;
 } system;
 
 static bool failed(system *s, lic_failure failure)
@@ -119,14 +133,14 @@ static bool add_node(system *s, lic_goal goal, uint32_t distance, uint32_t *numb
     return true;
 }
 
-static bool add_step(system *s, step_kind kind, bool contrary, uint32_t operand, lic_membership value)
+static bool add_step(system *s, step_kind kind, bool contrary, uint32_t operand)
 {
     void *steps = s->steps;
 
     if (!lic_arena_grow(&s->scratch, &steps, &s->step_capacity, s->step_count + 1, sizeof(step)))
         return failed(s, LIC_FAILURE_MEMORY);
     s->steps                  = steps;
-    s->steps[s->step_count++] = (step){ (uint8_t)kind, contrary, operand, value };
+    s->steps[s->step_count++] = (step){ (uint8_t)kind, contrary, LIC_FALSE, operand, NULL };
     s->has_contrary |= contrary && (kind == STEP_GOAL || kind == STEP_UNKNOWN);
     s->has_unknown |= kind == STEP_UNKNOWN;
     return true;
@@ -134,12 +148,18 @@ static bool add_step(system *s, step_kind kind, bool contrary, uint32_t operand,
 
 static bool add_value(system *s, lic_membership value)
 {
-    return add_step(s, STEP_VALUE, false, 0, value);
+    if (value.value == LIC_FAILED)
+        return failed(s, value.failure);
+    if (!add_step(s, STEP_VALUE, false, 0))
+        return false;
+    s->steps[s->step_count - 1].truth     = value.value == LIC_YES ? LIC_TRUE : LIC_FALSE;
+    s->steps[s->step_count - 1].condition = value.condition;
+    return true;
 }
 
 static bool add_operator(system *s, step_kind kind, uint32_t operands)
 {
-    return add_step(s, kind, false, operands, LIC_MEMBERSHIP_NO);
+    return add_step(s, kind, false, operands);
 }
 
 /* An operand that is another goal, one step away from one at `distance`. */
@@ -154,13 +174,23 @@ static bool add_goal(system *s, lic_goal goal, uint32_t distance, bool contrary)
     if (lic_goal_is_subject(s->eval, relation, goal.node))
         return add_value(s, LIC_MEMBERSHIP_YES);
     if (distance + 1 >= s->eval->limits.max_depth)
-        return add_step(s, STEP_UNKNOWN, contrary, 0, LIC_MEMBERSHIP_NO);
+        return add_step(s, STEP_UNKNOWN, contrary, 0);
     goal.relation = lic_goal_named(s->eval, relation, goal.relation);
     relation      = &s->eval->program->relations[goal.relation];
     if (lic_goal_is_leaf(relation))
         return add_value(
             s, lic_goal_direct(s->eval, lic_goal_ways_in(s->eval, relation), (lic_ref){ relation->slot, goal.node }));
-    return add_node(s, goal, distance + 1, &number) && add_step(s, STEP_GOAL, contrary, number, LIC_MEMBERSHIP_NO);
+    return add_node(s, goal, distance + 1, &number) && add_step(s, STEP_GOAL, contrary, number);
+}
+
+/* A row's operand: the goal that it leads to (none: nobody), under its caveat. */
+static bool add_row(system *s, lic_goal goal, uint32_t attribute, uint32_t distance, bool contrary)
+{
+    if (attribute != LIC_NO_ATTRIBUTE && !add_value(s, lic_goal_caveated(s->eval, attribute)))
+        return false;
+    if (goal.relation == LIC_NO_REL ? !add_value(s, LIC_MEMBERSHIP_NO) : !add_goal(s, goal, distance, contrary))
+        return false;
+    return attribute == LIC_NO_ATTRIBUTE || add_operator(s, STEP_AND, 2);
 }
 
 static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
@@ -171,6 +201,7 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
     const lic_ref       resource = { relation->slot, goal.node };
     lic_membership      direct   = lic_goal_direct(s->eval, ways, resource);
     uint32_t            operands = 1;
+    uint32_t            attribute;
     lic_walk            walk;
     lic_ref             row;
 
@@ -180,13 +211,13 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
         return true;
     for (uint32_t i = ways.first; i < ways.end; i++) {
         const lic_allowed *allowed = &program->allowed[i];
-        const lic_rel      userset = lic_allowed_userset(program, allowed);
+        const lic_rel      userset = lic_allowed_userset(program, relation, allowed);
 
         if (userset == LIC_NO_REL)
             continue;
         lic_walk_subjects_in(s->eval->snapshot, resource, allowed->slot, &walk);
-        for (; lic_walk_next(&walk, &row); operands++)
-            if (!add_goal(s, (lic_goal){ userset, row.node }, distance, false))
+        for (; lic_goal_next_row(s->eval, &walk, &row, &attribute); operands++)
+            if (!add_row(s, (lic_goal){ userset, row.node }, attribute, distance, false))
                 return false;
     }
     return add_operator(s, STEP_OR, operands);
@@ -196,19 +227,19 @@ static bool lay_arrow(system *s, const lic_op *arrow, uint32_t object, uint32_t 
 {
     const lic_program *program  = s->eval->program;
     uint32_t           operands = 0;
+    uint32_t           attribute;
     lic_walk           walk;
     lic_ref            row;
 
     lic_walk_subjects(s->eval->snapshot, (lic_ref){ program->relations[arrow->relation].slot, object }, &walk);
-    while (lic_walk_next(&walk, &row)) {
+    while (lic_goal_next_row(s->eval, &walk, &row, &attribute)) {
         bool          counts;
         const lic_rel target = lic_goal_target(program, arrow, row.slot, &counts);
 
         if (!counts)
             continue;
         operands++;
-        if (target == LIC_NO_REL ? !add_value(s, LIC_MEMBERSHIP_NO)
-                                 : !add_goal(s, (lic_goal){ target, row.node }, distance, contrary))
+        if (!add_row(s, (lic_goal){ target, row.node }, attribute, distance, contrary))
             return false;
     }
     return add_operator(s, arrow->kind == LIC_OP_ARROW_ALL && operands > 0 ? STEP_AND : STEP_OR, operands);
@@ -291,8 +322,9 @@ static bool lay_out(system *s, lic_goal root)
         if (s->step_count - first > s->longest)
             s->longest = s->step_count - first;
     }
-    s->stack = lic_new_array(&s->scratch, s->longest, lic_membership);
-    return s->stack != NULL || failed(s, LIC_FAILURE_MEMORY);
+    s->stack     = lic_new_array(&s->scratch, s->longest, operand);
+    s->next_open = lic_new_array(&s->scratch, s->longest, uint32_t);
+    return (s->stack != NULL && s->next_open != NULL) || failed(s, LIC_FAILURE_MEMORY);
 }
 
 static size_t end_of_steps(const system *s, size_t i)
@@ -325,120 +357,214 @@ static bool has_cycle(system *s)
 
 /* --------------------------------------------------------------- fixpoints */
 
-static bool unlike(lic_membership a, lic_membership b)
+/* Conditions come to what they are under the context. */
+static bool judge_values(system *s)
 {
-    return a.value != b.value || !lic_condition_equal(a.condition, b.condition);
+    lic_failure failure = LIC_FAILURE_NONE;
+    lic_truth   truth;
+
+    for (size_t i = 0; i < s->step_count && failure == LIC_FAILURE_NONE; i++) {
+        if (s->steps[i].condition == NULL)
+            continue;
+        failure           = lic_condition_truth(s->eval, s->steps[i].condition, &truth);
+        s->steps[i].truth = (uint8_t)truth;
+    }
+    return failure == LIC_FAILURE_NONE || failed(s, failure);
 }
 
-static lic_membership operand_value(const step *at, const lic_membership *own, const lic_membership *other,
-                                    bool optimistic)
+static lic_truth operand_value(const step *at, const uint8_t *own, const uint8_t *other, bool optimistic)
 {
     if (at->kind == STEP_VALUE)
-        return at->value;
+        return (lic_truth)at->truth;
     if (at->kind == STEP_GOAL)
-        return (at->contrary ? other : own)[at->operand];
-    return optimistic != at->contrary ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
+        return (lic_truth)(at->contrary ? other : own)[at->operand];
+    return optimistic != at->contrary ? LIC_TRUE : LIC_FALSE;
 }
 
-/* An operator's value of its operands. */
-static lic_membership joined(lic_arena *arena, const step *at, const lic_membership *operands)
+/* a or b, a and b, a and not b. */
+static lic_truth joined(step_kind kind, lic_truth a, lic_truth b)
 {
-    lic_membership value = at->operand == 0 ? LIC_MEMBERSHIP_NO : operands[0];
-
-    for (uint32_t i = 1; i < at->operand; i++)
-        value = at->kind == STEP_OR    ? lic_membership_or(arena, value, operands[i])
-                : at->kind == STEP_AND ? lic_membership_and(arena, value, operands[i])
-                                       : lic_membership_minus(arena, value, operands[i]);
-    return value;
+    if (kind == STEP_MINUS)
+        b = (lic_truth)(LIC_TRUE - b);
+    return kind == STEP_OR ? (a > b ? a : b) : (a < b ? a : b);
 }
 
-/* One application of a goal's rule. */
-static lic_membership apply(system *s, size_t number, const lic_membership *own, const lic_membership *other,
-                            bool optimistic)
+/* An operator's value of its operands, which are at `operands`; and the lists of those that are open, joined, when it is
+ * open too. */
+static operand operate(const system *s, const step *at, const operand *operands)
 {
-    lic_membership *top = s->stack;
+    operand result = { LIC_FALSE, NONE, NONE };
 
-    for (size_t i = s->nodes[number].first; i < end_of_steps(s, number); i++) {
-        const step *at = &s->steps[i];
+    for (uint32_t i = 0; i < at->operand; i++)
+        result.truth = i == 0 ? operands[0].truth : joined((step_kind)at->kind, result.truth, operands[i].truth);
+    for (uint32_t i = 0; i < at->operand && result.truth == LIC_OPEN; i++) {
+        if (operands[i].truth != LIC_OPEN)
+            continue;
+        if (result.first == NONE)
+            result.first = operands[i].first;
+        else
+            s->next_open[result.last] = operands[i].first;
+        result.last = operands[i].last;
+    }
+    return result;
+}
+
+/* One application of a goal's rule. Steps in lists are counted from the rule's first. */
+static operand apply(const system *s, size_t number, const uint8_t *own, const uint8_t *other, bool optimistic)
+{
+    const size_t first = s->nodes[number].first;
+    operand     *top   = s->stack;
+
+    for (size_t i = first; i < end_of_steps(s, number); i++) {
+        const step    *at = &s->steps[i];
+        const uint32_t of = (uint32_t)(i - first);
 
         if (at->kind == STEP_OR || at->kind == STEP_AND || at->kind == STEP_MINUS) {
             top -= at->operand;
-            *top = joined(s->eval->arena, at, top);
+            *top = operate(s, at, top);
             top++;
         } else {
-            *top++ = operand_value(at, own, other, optimistic);
+            s->next_open[of] = NONE;
+            *top++           = (operand){ operand_value(at, own, other, optimistic), of, of };
         }
     }
     return s->stack[0];
 }
 
-/* The least set closed under the rules, goals inside subtrahends read from `other`. */
-static bool close_under_rules(system *s, lic_membership *own, const lic_membership *other, bool optimistic)
+/* The least set closed under the rules, goals inside subtrahends read from `other`. Every round lets some goal rise, or is
+ * the last. */
+static bool close_under_rules(system *s, uint8_t *own, const uint8_t *other, bool optimistic)
 {
     bool changed = true;
 
-    for (size_t i = 0; i < s->node_count; i++)
-        own[i] = LIC_MEMBERSHIP_NO;
-    /* The farthest first: most goals rest on farther ones. */
-    for (size_t round = 0; changed && round <= s->node_count; round++) {
+    memset(own, LIC_FALSE, s->node_count);
+    while (changed) {
         changed = false;
+        /* The farthest first: most goals rest on farther ones. */
         for (size_t i = s->node_count; i-- > 0;) {
-            const lic_failure    failure = lic_goal_steps(s->eval, end_of_steps(s, i) - s->nodes[i].first);
-            const lic_membership value   = apply(s, i, own, other, optimistic);
+            const lic_failure failure = lic_goal_steps(s->eval, end_of_steps(s, i) - s->nodes[i].first);
+            const lic_truth   truth   = apply(s, i, own, other, optimistic).truth;
 
-            if (failure != LIC_FAILURE_NONE || value.value == LIC_FAILED)
-                return failed(s, failure != LIC_FAILURE_NONE ? failure : value.failure);
-            changed |= unlike(value, own[i]);
-            own[i] = value;
+            if (failure != LIC_FAILURE_NONE)
+                return failed(s, failure);
+            changed |= truth != own[i];
+            own[i] = (uint8_t)truth;
         }
     }
     return true;
 }
 
-static bool alike(const system *s, const lic_membership *a, const lic_membership *b)
+/* What is certain, and what is possible. */
+typedef struct solution {
+    uint8_t *certain;
+    uint8_t *possible;
+} solution;
+
+/* What is certain only grows, what is possible only shrinks. */
+static bool alternate(system *s, solution *found)
 {
-    for (size_t i = 0; i < s->node_count; i++)
-        if (unlike(a[i], b[i]))
+    uint8_t *next    = lic_new_array(&s->scratch, s->node_count, uint8_t);
+    bool     changed = true;
+
+    if (next == NULL)
+        return failed(s, LIC_FAILURE_MEMORY);
+    while (changed) {
+        uint8_t *known = found->certain;
+
+        if (!close_under_rules(s, found->possible, found->certain, true) ||
+            !close_under_rules(s, next, found->possible, false))
             return false;
+        changed        = memcmp(next, known, s->node_count) != 0;
+        found->certain = next;
+        next           = known;
+    }
     return true;
 }
 
-static lic_membership solve(system *s)
+static bool solve(system *s, solution *found)
 {
-    lic_membership *certain  = lic_new_array(&s->scratch, s->node_count, lic_membership);
-    lic_membership *possible = lic_new_array(&s->scratch, s->node_count, lic_membership);
-    lic_membership *next     = lic_new_array(&s->scratch, s->node_count, lic_membership);
+    found->certain  = lic_new_array(&s->scratch, s->node_count, uint8_t);
+    found->possible = lic_new_array(&s->scratch, s->node_count, uint8_t);
+    if (found->certain == NULL || found->possible == NULL)
+        return failed(s, LIC_FAILURE_MEMORY);
+    if (s->has_contrary || s->has_unknown)
+        return alternate(s, found);
+    found->possible = found->certain;
+    return close_under_rules(s, found->certain, found->possible, false);
+}
 
-    if (certain == NULL || possible == NULL || next == NULL) {
+/* ------------------------------------------------------------ what stays open */
+
+/* Goals whose values stay open, to be looked into: twice the number, one more for what is possible of it. */
+typedef struct agenda {
+    uint32_t            *goals;
+    size_t               count;
+    bool                *seen;
+    const lic_condition *found; /* of all of them */
+} agenda;
+
+static bool look_into_step(system *s, const step *at, bool possible, agenda *a)
+{
+    uint32_t goal;
+
+    if (at->kind == STEP_VALUE && a->found == NULL) {
+        a->found = at->condition;
+        return true;
+    }
+    if (at->kind == STEP_VALUE)
+        return lic_condition_or(s->eval->arena, a->found, at->condition, &a->found) || failed(s, LIC_FAILURE_MEMORY);
+    goal = at->operand * 2 + (possible != at->contrary);
+    if (!a->seen[goal])
+        a->goals[a->count++] = goal;
+    a->seen[goal] = true;
+    return true;
+}
+
+/* The conditions that the root's open value hangs on: any of them. Under this context all of them are open, and so is
+ * any of them. */
+static const lic_condition *open_conditions(system *s, const solution *found)
+{
+    agenda a = { lic_new_array(&s->scratch, 2 * s->node_count, uint32_t), 1,
+                 lic_new_array(&s->scratch, 2 * s->node_count, bool), NULL };
+
+    if (a.goals == NULL || a.seen == NULL) {
         failed(s, LIC_FAILURE_MEMORY);
-        return LIC_MEMBERSHIP_NO;
+        return NULL;
     }
-    if (!s->has_contrary && !s->has_unknown) {
-        close_under_rules(s, certain, possible, false);
-        return certain[0];
-    }
-    for (size_t round = 0; round <= s->node_count; round++) {
-        lic_membership *known = certain;
+    a.seen[0] = true; /* the root, as far as it is certain */
+    for (size_t i = 0; i < a.count && s->failure == LIC_FAILURE_NONE; i++) {
+        const uint32_t number   = a.goals[i] / 2;
+        const bool     possible = a.goals[i] % 2 != 0;
+        const step    *steps    = &s->steps[s->nodes[number].first];
+        const operand  value    = possible ? apply(s, number, found->possible, found->certain, true)
+                                           : apply(s, number, found->certain, found->possible, false);
 
-        if (!close_under_rules(s, possible, certain, true) || !close_under_rules(s, next, possible, false))
-            return LIC_MEMBERSHIP_NO;
-        certain = next;
-        next    = known;
-        if (alike(s, certain, known))
-            break;
+        for (uint32_t at = value.truth == LIC_OPEN ? value.first : NONE; at != NONE; at = s->next_open[at])
+            if (!look_into_step(s, &steps[at], possible, &a))
+                break;
     }
-    return unlike(certain[0], possible[0]) ? LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH) : certain[0];
+    return a.found;
+}
+
+static lic_membership value_of_root(system *s, const solution *found)
+{
+    if (found->certain[0] != found->possible[0])
+        return LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH);
+    if (found->certain[0] == LIC_OPEN)
+        return (lic_membership){ LIC_IF, LIC_FAILURE_NONE, open_conditions(s, found) };
+    return found->certain[0] == LIC_TRUE ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
 }
 
 lic_membership lic_eval_fixpoint(lic_eval *eval, lic_goal root)
 {
     system         s     = { .eval = eval };
     lic_membership value = LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH);
+    solution       found;
 
     root.relation = lic_goal_named(eval, &eval->program->relations[root.relation], root.relation);
     lic_arena_init(&s.scratch, eval->arena->memory);
-    if (lay_out(&s, root) && has_cycle(&s))
-        value = solve(&s);
+    if (lay_out(&s, root) && has_cycle(&s) && judge_values(&s) && solve(&s, &found))
+        value = value_of_root(&s, &found);
     lic_arena_free(&s.scratch);
     return s.failure != LIC_FAILURE_NONE ? LIC_MEMBERSHIP_FAILED(s.failure) : value;
 }

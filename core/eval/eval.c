@@ -2,7 +2,8 @@
  *
  * A goal that its own rows decide never becomes a frame. The others look at their operands one by one, and stop
  * at the first that decides. An operand that ran out of depth is an unknown, carried on by the tables of
- * three_valued.h; whoever lacks steps, time or memory, or stands on a goal again, ends the whole walk.
+ * three_valued.h; whoever lacks steps, time or memory, or stands on a goal again, ends the whole walk. A row with a
+ * caveat is a frame of its own: an AND of the caveat and the goal behind it.
  *
  * Meeting a cycle hands the question to cycles.c. An earlier design assumed "no" where it cut a cycle and kept the
  * results under that assumption aside until it had proved right. It was right too, but needed to know of each result
@@ -19,8 +20,16 @@
 /* For what a check runs through for every goal: calls between these cost more than what they do. */
 #define INLINE static inline __attribute__((always_inline))
 
-typedef enum frame_kind { FRAME_OPERANDS, FRAME_USERSETS, FRAME_ARROW } frame_kind;
+#define NS_PER_S INT64_C(1000000000)
+
+typedef enum frame_kind { FRAME_OPERANDS, FRAME_USERSETS, FRAME_ARROW, FRAME_CAVEATED } frame_kind;
 typedef enum frame_join { JOIN_OR, JOIN_AND, JOIN_MINUS } frame_join;
+
+/* A row of a relation, as the goal it leads to. */
+typedef struct row {
+    lic_goal goal;
+    uint32_t attribute; /* its caveat; LIC_NO_ATTRIBUTE: none */
+} row;
 
 struct lic_eval_frame {
     const lic_condition *condition; /* the finding from the operands so far: condition of LIC_IF, */
@@ -40,7 +49,7 @@ struct lic_eval_frame {
         const lic_op   *arrow;
     };
     lic_walk walk;     /* over the rows of a relation */
-    lic_goal ready[2]; /* what is asked about the rows read ahead */
+    row      ready[2]; /* the rows read ahead */
     lic_rel  target;   /* what is asked of the subjects in the walk's rows; LIC_NO_REL: nothing */
     lic_slot row_slot; /* FRAME_ARROW: the slot that target and counts are about */
     bool     counts;
@@ -162,12 +171,13 @@ INLINE lic_finding begin_operator(walk *w, uint32_t op_index, lic_goal goal, uin
 /* Goes on to the next allowed type of a relation that brings in members of usersets; false: there is none. */
 static bool next_slot(const walk *w, frame *f)
 {
-    const lic_program *program = w->eval->program;
+    const lic_program  *program  = w->eval->program;
+    const lic_relation *relation = &w->relations[f->relation];
 
     while (f->next < f->end) {
         const lic_allowed *allowed = &program->allowed[f->next++];
 
-        f->target = lic_allowed_userset(program, allowed);
+        f->target = lic_allowed_userset(program, relation, allowed);
         if (f->target == LIC_NO_REL)
             continue;
         /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
@@ -175,40 +185,39 @@ static bool next_slot(const walk *w, frame *f)
         if (f->depth > 1 && lic_goal_is_leaf(&program->relations[f->target]) &&
             !lic_program_reaches(program, f->target, w->eval->subject_definition))
             continue;
-        lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ program->relations[f->relation].slot, f->node },
-                             allowed->slot, &f->walk);
+        lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ relation->slot, f->node }, allowed->slot, &f->walk);
         return true;
     }
     f->target = LIC_NO_REL;
     return false;
 }
 
-/* The next row of a relation's usersets, as the goal it leads to. */
-INLINE bool read_userset(const walk *w, frame *f, lic_goal *goal)
+/* The next row of a relation's usersets. */
+INLINE bool read_userset(const walk *w, frame *f, row *next)
 {
-    lic_ref row;
+    lic_ref subject;
 
-    while (f->target == LIC_NO_REL || !lic_walk_next(&f->walk, &row))
+    while (f->target == LIC_NO_REL || !lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
         if (!next_slot(w, f))
             return false;
-    *goal = (lic_goal){ f->target, row.node };
+    next->goal = (lic_goal){ f->target, subject.node };
     return true;
 }
 
 /* The next row of an arrow's tupleset; its goal is without relation where the row's subject has no such name. */
-INLINE bool read_target(const walk *w, frame *f, lic_goal *goal)
+INLINE bool read_target(const walk *w, frame *f, row *next)
 {
-    lic_ref row;
+    lic_ref subject;
 
     do {
-        if (!lic_walk_next(&f->walk, &row))
+        if (!lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
             return false;
-        if (row.slot != f->row_slot) {
-            f->row_slot = row.slot;
-            f->target   = lic_goal_target(w->eval->program, f->arrow, row.slot, &f->counts);
+        if (subject.slot != f->row_slot) {
+            f->row_slot = subject.slot;
+            f->target   = lic_goal_target(w->eval->program, f->arrow, subject.slot, &f->counts);
         }
     } while (!f->counts);
-    *goal = (lic_goal){ f->target, row.node };
+    next->goal = (lic_goal){ f->target, subject.node };
     return true;
 }
 
@@ -292,6 +301,8 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
     if (ways.first != ways.end && !has_rows(w, (lic_ref){ relation->slot, goal.node }))
         return lic_finding_of(LIC_NO, NULL, 1);
     direct = lic_goal_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
+    if (direct.value == LIC_FAILED)
+        return stop(w, direct.failure);
     if (direct.value != LIC_YES && ways.first != ways.end)
         return begin_usersets(w, goal, depth, ways, direct);
     return lic_finding_of(direct.value, direct.condition, 1);
@@ -309,6 +320,31 @@ INLINE lic_finding step_to(walk *w, lic_goal goal, uint32_t depth)
     return lic_finding_beyond(begin_goal(w, goal, depth - 1));
 }
 
+/* A step that counts only if the row's caveat holds. */
+static lic_finding begin_caveated(walk *w, const row *from, uint32_t depth)
+{
+    const row            copy   = *from; /* frames may move */
+    const lic_membership caveat = lic_goal_caveated(w->eval, copy.attribute);
+    frame               *f      = prepare(w, FRAME_CAVEATED, JOIN_AND, (lic_goal){ LIC_NO_REL, copy.goal.node }, depth);
+
+    if (f == NULL)
+        return no_finding(WALK_STOPPED);
+    if (caveat.value == LIC_FAILED)
+        return stop(w, caveat.failure);
+    f->value       = caveat.value;
+    f->condition   = caveat.condition;
+    f->empty       = false;
+    f->ready[0]    = (row){ copy.goal, LIC_NO_ATTRIBUTE };
+    f->ready_count = 1;
+    w->count++;
+    return no_finding(OPERAND_BEGUN);
+}
+
+INLINE lic_finding step_along(walk *w, const row *next, uint32_t depth)
+{
+    return next->attribute == LIC_NO_ATTRIBUTE ? step_to(w, next->goal, depth) : begin_caveated(w, next, depth);
+}
+
 INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_t depth)
 {
     const frame_join join = op->kind == LIC_OP_ARROW_ALL ? JOIN_AND : JOIN_OR;
@@ -323,7 +359,7 @@ INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_
         return lic_finding_of(LIC_NO, NULL, 1);
     /* Of a single row, any and all are what it gives. */
     if (lic_goal_rows_ended(&f->walk) || !read_target(w, f, &f->ready[0]))
-        return step_to(w, f->ready[1], depth);
+        return step_along(w, &f->ready[1], depth);
     f->ready_count = 2;
     w->count++;
     return no_finding(OPERAND_BEGUN);
@@ -368,13 +404,14 @@ INLINE lic_finding next_operand(walk *w, frame *f)
 
 INLINE lic_finding next_row(walk *w, frame *f)
 {
-    lic_goal goal;
+    row next;
 
     if (f->ready_count > 0)
-        goal = f->ready[--f->ready_count];
-    else if (!(f->kind == FRAME_USERSETS ? read_userset(w, f, &goal) : read_target(w, f, &goal)))
+        next = f->ready[--f->ready_count];
+    else if (f->kind == FRAME_CAVEATED ||
+             !(f->kind == FRAME_USERSETS ? read_userset(w, f, &next) : read_target(w, f, &next)))
         return no_finding(OPERANDS_ENDED);
-    return step_to(w, goal, f->depth);
+    return step_along(w, &next, f->depth);
 }
 
 static lic_membership membership_of(unsigned value, const lic_condition *condition)
@@ -467,11 +504,63 @@ lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slo
 
     *counts = false;
     for (uint32_t i = 0; i < tupleset->allowed_count; i++)
-        if (allowed[i].slot == subject_slot && !allowed[i].wildcard && lic_allowed_admits_rows(&allowed[i])) {
+        if (allowed[i].slot == subject_slot && !allowed[i].wildcard) {
             *counts = true;
             return lic_program_target(program, arrow, allowed[i].definition);
         }
     return LIC_NO_REL;
+}
+
+bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed)
+{
+    const lic_allowed *all = program->allowed + relation->first_allowed;
+
+    for (uint32_t i = 0; i < relation->allowed_count; i++)
+        if (all[i].slot == allowed->slot && !all[i].wildcard &&
+            (&all[i] < allowed || (all[i].caveat == LIC_NO_CAVEAT && !all[i].expiration)))
+            return true;
+    return false;
+}
+
+static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
+{
+    lic_moment  own    = { NULL, NULL, false, 0, 0 };
+    lic_moment *moment = eval->moment == NULL ? &own : eval->moment;
+
+    if (attribute->expires_at_s == LIC_NEVER_EXPIRES)
+        return false;
+    if (!moment->is_read) {
+        const int64_t now = moment->now == NULL ? lic_wall_ns() : moment->now(moment->source);
+
+        moment->seconds     = now / NS_PER_S - (now % NS_PER_S < 0);
+        moment->nanoseconds = (uint32_t)(now - moment->seconds * NS_PER_S);
+        moment->is_read     = true;
+    }
+    return lic_attribute_expired(attribute, moment->seconds, moment->nanoseconds);
+}
+
+bool lic_goal_holds_row(const lic_eval *eval, uint32_t *attribute)
+{
+    const lic_attribute *content = lic_graph_attribute(eval->snapshot->graph, *attribute);
+
+    if (content->caveat == LIC_NO_CAVEAT_NAME)
+        *attribute = LIC_NO_ATTRIBUTE;
+    return !has_expired(eval, content);
+}
+
+lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute)
+{
+    const lic_condition *leaf = lic_condition_leaf(eval->arena, attribute);
+
+    return leaf == NULL ? LIC_MEMBERSHIP_FAILED(LIC_FAILURE_MEMORY)
+                        : (lic_membership){ LIC_IF, LIC_FAILURE_NONE, leaf };
+}
+
+lic_membership lic_goal_attributed(const lic_eval *eval, uint32_t attribute)
+{
+    if (!lic_goal_holds_row(eval, &attribute))
+        return LIC_MEMBERSHIP_NO;
+    return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_caveated(eval, attribute);
 }
 
 lic_failure lic_goal_look(lic_eval *eval)
@@ -481,6 +570,11 @@ lic_failure lic_goal_look(lic_eval *eval)
     if (eval->steps > eval->limits.max_steps)
         return LIC_FAILURE_STEPS;
     eval->next_look = eval->steps + (left < LIC_STEPS_PER_CLOCK ? left : LIC_STEPS_PER_CLOCK);
+    return lic_goal_look_at_clock(eval);
+}
+
+lic_failure lic_goal_look_at_clock(lic_eval *eval)
+{
     if (eval->deadline_ms == 0)
         eval->deadline_ms = lic_monotonic_ms() + eval->limits.timeout_ms;
     return lic_monotonic_ms() > eval->deadline_ms ? LIC_FAILURE_DEADLINE : LIC_FAILURE_NONE;
@@ -501,7 +595,7 @@ void lic_eval_subject(lic_eval *eval, uint32_t definition, lic_ref subject)
     eval->goals              = 0;
 }
 
-static licet_status fail(const lic_eval *eval, lic_failure failure, licet_error **error)
+licet_status lic_eval_fail(const lic_eval *eval, lic_failure failure, licet_error **error)
 {
     switch (failure) {
     case LIC_FAILURE_DEPTH:
@@ -536,7 +630,7 @@ licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic
     if (found.value == LIC_FAILED && found.failure == LIC_FAILURE_DEPTH)
         found = lic_eval_fixpoint(eval, root);
     if (found.value == LIC_FAILED)
-        return fail(eval, found.failure, error);
+        return lic_eval_fail(eval, found.failure, error);
     *answer = found;
     return LICET_OK;
 }

@@ -12,12 +12,17 @@
  *             every depth at which it is used, since with more depth unknown values become known, and known ones stay.
  *   cycles.c  when that one meets a cycle or gives up for depth: all goals nearer than the depth limit at once, by
  *             fixpoint. What the first can decide, this one decides alike, so it does not matter who met a cycle.
- * Running out of steps, time or memory is no answer, and the only thing that depends on what is remembered. */
+ * Running out of steps, time or memory is no answer, and the only thing that depends on what is remembered.
+ *
+ * A relationship that has expired is not there. One with a caveat gives an "if" with the number of its attribute as the
+ * leaf; conditions.h says what comes of those. Walking the graph looks at no context, so what it remembers is good for
+ * every context; only the fixpoint does: with conditions that stay open its rules would grow without end. */
 #ifndef LIC_EVAL_EVAL_H
 #define LIC_EVAL_EVAL_H
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "caveat/context.h"
 #include "eval/three_valued.h"
 #include "graph/graph.h"
 #include "schema/program.h"
@@ -28,6 +33,16 @@ typedef struct lic_eval_limits {
     uint32_t timeout_ms; /* for one question; the clock is first read after some thousand steps */
 } lic_eval_limits;
 
+/* The time that expirations are judged by: one for a whole request, read when the first is met. */
+typedef struct lic_moment {
+    int64_t (*now)(void *source); /* nanoseconds since 1970 */
+    void    *source;
+    bool     is_read;
+    int64_t  seconds;
+    uint32_t nanoseconds;
+} lic_moment;
+
+typedef struct lic_outcomes   lic_outcomes;
 typedef struct lic_eval_memo  lic_eval_memo;
 typedef struct lic_eval_frame lic_eval_frame;
 
@@ -48,6 +63,12 @@ typedef struct lic_eval {
     uint64_t            steps;       /* edges visited by the question now asked */
     uint64_t            next_look;   /* past so many steps, limits.max_steps and the clock are looked at */
     uint64_t            deadline_ms; /* 0: the clock was not read yet */
+    uint64_t            work;        /* on caveats, since the clock was looked at; in steps of theirs */
+    /* For rows with attributes. The caller may set these after lic_eval_init(). */
+    lic_moment               *moment;   /* NULL: the system's clock, read for each row */
+    const lic_context_values *context;  /* the request's; NULL: none */
+    lic_outcomes             *outcomes; /* of caveats under this context; NULL: none yet */
+    bool                      strict;   /* of the engine's options */
 } lic_eval;
 
 /* program, snapshot and arena must outlive it. Allocates nothing. */
@@ -59,7 +80,7 @@ void lic_eval_init(lic_eval *eval, const lic_program *program, const lic_snapsho
 void lic_eval_subject(lic_eval *eval, uint32_t definition, lic_ref subject);
 
 /* Is the subject in `relation` (or permission) of the object `node`? node may be LIC_NO_NODE, or LIC_OTHER_NODE where
- * resource and subject have one type, both ids are unknown and differ.
+ * resource and subject have one type, both ids are unknown and differ. An IF is good for eval->context alone.
  * LICET_OK: *answer is NO, YES or IF. Else *answer is LIC_MEMBERSHIP_NO and the error says which limit:
  * LIMIT_EXCEEDED (reason MAXIMUM_DEPTH_EXCEEDED for depth), DEADLINE_EXCEEDED, OUT_OF_MEMORY. */
 licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic_membership *answer,

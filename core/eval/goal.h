@@ -42,23 +42,50 @@ static inline bool lic_goal_is_leaf(const lic_relation *relation)
     return !relation->is_permission && !relation->has_usersets;
 }
 
-/* Stored rows carry neither caveat nor expiration, so a shape that demands one admits none of them. */
-static inline bool lic_allowed_admits_rows(const lic_allowed *allowed)
+/* Does another of the relation's shapes speak for the same slot? One without caveat and expiration speaks first, else
+ * the first of them. */
+bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed);
+
+/* The relation whose members this shape brings in; LIC_NO_REL: none, its rows are dead ends or another shape's. A row is
+ * not held against the caveat and the expiration of shapes: writing did that, and what it says of itself counts. */
+static inline lic_rel lic_allowed_userset(const lic_program *program, const lic_relation *relation,
+                                          const lic_allowed *allowed)
 {
-    return allowed->caveat == LIC_NO_CAVEAT && !allowed->expiration;
+    if (allowed->wildcard)
+        return LIC_NO_REL;
+    if ((allowed->caveat != LIC_NO_CAVEAT || allowed->expiration) &&
+        lic_allowed_is_repeated(program, relation, allowed))
+        return LIC_NO_REL;
+    return lic_program_slot(program, allowed->slot).relation;
 }
 
-/* The relation whose members this shape brings in; LIC_NO_REL: none, its rows are dead ends. */
-static inline lic_rel lic_allowed_userset(const lic_program *program, const lic_allowed *allowed)
+/* Is a row with this attribute there? Of one without a caveat the attribute says nothing more: it becomes
+ * LIC_NO_ATTRIBUTE. */
+bool lic_goal_holds_row(const lic_eval *eval, uint32_t *attribute);
+/* The membership that a row gives whose attribute has a caveat. */
+lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute);
+/* That of a row with any attribute. */
+lic_membership lic_goal_attributed(const lic_eval *eval, uint32_t attribute);
+
+/* The next row that is there; *attribute: its caveat, or LIC_NO_ATTRIBUTE. */
+static inline bool lic_goal_next_row(const lic_eval *eval, lic_walk *rows, lic_ref *row, uint32_t *attribute)
 {
-    return allowed->wildcard || !lic_allowed_admits_rows(allowed) ? LIC_NO_REL
-                                                                  : lic_program_slot(program, allowed->slot).relation;
+    do {
+        if (!lic_walk_next(rows, row))
+            return false;
+        *attribute = rows->attribute;
+    } while (*attribute != LIC_NO_ATTRIBUTE && !lic_goal_holds_row(eval, attribute));
+    return true;
 }
 
 /* The membership that one stored row gives to its own subject. */
 static inline lic_membership lic_goal_row(const lic_eval *eval, lic_ref resource, lic_ref subject)
 {
-    return lic_snapshot_has(eval->snapshot, resource, subject) ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
+    uint32_t attribute;
+
+    if (!lic_snapshot_find(eval->snapshot, resource, subject, &attribute))
+        return LIC_MEMBERSHIP_NO;
+    return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_attributed(eval, attribute);
 }
 
 /* Which rows of a relation a subject may be found by. Only shapes that the schema allows count. */
@@ -78,13 +105,11 @@ static inline lic_ways_in lic_goal_ways_in(const lic_eval *eval, const lic_relat
     for (uint32_t i = relation->first_allowed; i < end; i++) {
         const lic_allowed *allowed = &program->allowed[i];
 
-        if (!lic_allowed_admits_rows(allowed))
-            continue;
         if (allowed->wildcard)
             ways.wildcard |= allowed->definition == eval->subject_definition;
         else
             ways.plain |= allowed->slot == eval->subject.slot;
-        if (ways.first == end && lic_allowed_userset(program, allowed) != LIC_NO_REL)
+        if (ways.first == end && lic_allowed_userset(program, relation, allowed) != LIC_NO_REL)
             ways.first = i;
     }
     return ways;
@@ -119,11 +144,16 @@ static inline void lic_goal_reset_steps(lic_eval *eval)
 {
     eval->steps       = 0;
     eval->deadline_ms = 0;
+    eval->work        = 0;
     eval->next_look   = eval->limits.max_steps < LIC_STEPS_PER_CLOCK ? eval->limits.max_steps : LIC_STEPS_PER_CLOCK;
 }
 
 /* LIC_FAILURE_NONE, or what ran out. */
 lic_failure lic_goal_look(lic_eval *eval);
+/* Of these the time alone. */
+lic_failure lic_goal_look_at_clock(lic_eval *eval);
+/* Says which limit it was. Not for LIC_FAILURE_NONE. */
+licet_status lic_eval_fail(const lic_eval *eval, lic_failure failure, licet_error **error);
 
 /* So many more edges. */
 static inline lic_failure lic_goal_steps(lic_eval *eval, uint64_t edges)
