@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "context.h"
 #include "convert.h"
 #include "engine.h"
 #include "error.h"
@@ -17,16 +18,22 @@ typedef struct bulk {
     size_t               count;
     licet_check_request *requests;
     licet_result        *results;
-    PyObject            *kept; /* a tuple of what holds the strings */
-    char                *text; /* or the text itself, made here */
+    PyObject            *kept;     /* a tuple of what holds the strings */
+    char                *text;     /* or the text itself, made here */
+    licet_context       *context;  /* of all questions that have none of their own, or NULL */
+    context_text        *contexts; /* of the questions that have one of their own; NULL when none has */
 } bulk;
 
 static void bulk_clear(bulk *b)
 {
     for (size_t i = 0; b->results != NULL && i < b->count; i++)
         licet_result_clear(&b->results[i]);
+    for (size_t i = 0; b->contexts != NULL && i < b->count; i++)
+        context_text_clear(&b->contexts[i]);
+    licet_context_release(b->context);
     PyMem_Free(b->requests);
     PyMem_Free(b->results);
+    PyMem_Free(b->contexts);
     PyMem_Free(b->text);
     Py_XDECREF(b->kept);
 }
@@ -67,22 +74,53 @@ static bool bulk_run(PyObject *self, module_state *state, bulk *b, licet_consist
     return false;
 }
 
-/* One (resource, permission, subject). Gives back a tuple that holds the strings, a new reference: the list in which
- * somebody may have put them can change while the core is at work. */
-static PyObject *bulk_item(module_state *state, PyObject *value, size_t index, licet_check_request *request)
+/* Room for a text of each question, made when the first one needs it. */
+static bool bulk_reserve_contexts(bulk *b)
 {
-    PyObject *item = PyTuple_Check(value) || PyList_Check(value) ? PySequence_Tuple(value) : NULL;
+    if (b->contexts != NULL)
+        return true;
+    b->contexts = PyMem_Calloc(b->count, sizeof *b->contexts);
+    if (b->contexts == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < b->count; i++)
+        context_text_init(&b->contexts[i]);
+    return true;
+}
+
+/* The question's own context, or None: then that of all. */
+static bool bulk_item_context(module_state *state, PyObject *value, size_t index, bulk *b)
+{
+    licet_check_request *request = &b->requests[index];
+
+    request->prepared_context = b->context;
+    if (value == Py_None)
+        return true;
+    request->prepared_context = NULL;
+    return bulk_reserve_contexts(b) && context_from_py(state, value, &b->contexts[index], &request->context);
+}
+
+/* One (resource, permission, subject) or (resource, permission, subject, context). Gives back a tuple that holds the
+ * strings, a new reference: the list in which somebody may have put them can change while the core is at work. */
+static PyObject *bulk_item(module_state *state, PyObject *value, size_t index, bulk *b)
+{
+    licet_check_request *request = &b->requests[index];
+    PyObject            *item    = PyTuple_Check(value) || PyList_Check(value) ? PySequence_Tuple(value) : NULL;
+    Py_ssize_t           size    = item == NULL ? 0 : PyTuple_GET_SIZE(item);
 
     if (item == NULL && PyErr_Occurred())
         return NULL;
-    if (item == NULL || PyTuple_GET_SIZE(item) != 3) {
-        PyErr_Format(PyExc_TypeError, "item %zu must be a tuple of resource, permission and subject", index);
+    if (size != 3 && size != 4) {
+        PyErr_Format(PyExc_TypeError, "item %zu must be a tuple of resource, permission and subject, and perhaps context",
+                     index);
         Py_XDECREF(item);
         return NULL;
     }
     if (str_from_py(state, PyTuple_GET_ITEM(item, 0), "resource", &request->resource) &&
         str_from_py(state, PyTuple_GET_ITEM(item, 1), "permission", &request->permission) &&
-        str_from_py(state, PyTuple_GET_ITEM(item, 2), "subject", &request->subject))
+        str_from_py(state, PyTuple_GET_ITEM(item, 2), "subject", &request->subject) &&
+        bulk_item_context(state, size == 4 ? PyTuple_GET_ITEM(item, 3) : Py_None, index, b))
         return item;
     Py_DECREF(item);
     return NULL;
@@ -98,7 +136,7 @@ static bool bulk_from_items(module_state *state, PyObject *value, bulk *b)
     count   = (size_t)PyTuple_GET_SIZE(items);
     b->kept = bulk_reserve(b, count) ? PyTuple_New((Py_ssize_t)count) : NULL;
     for (size_t i = 0; b->kept != NULL && i < count; i++) {
-        PyObject *item = bulk_item(state, PyTuple_GET_ITEM(items, (Py_ssize_t)i), i, &b->requests[i]);
+        PyObject *item = bulk_item(state, PyTuple_GET_ITEM(items, (Py_ssize_t)i), i, b);
 
         if (item == NULL)
             Py_CLEAR(b->kept);
@@ -125,9 +163,11 @@ static PyObject *bulk_results(PyObject *self, module_state *state, bulk *b)
 }
 
 const char engine_check_bulk_doc[] =
-    "check_bulk($self, /, items, *, consistency=None)\n--\n\n"
+    "check_bulk($self, /, items, *, context=None, consistency=None)\n--\n\n"
     "Answers many questions at one revision: a list of Result in the order of the items.\n\n"
-    "items  an iterable of (resource, permission, subject), at most 10,000\n\n"
+    "items    an iterable of (resource, permission, subject) or (resource, permission, subject, context), at most\n"
+    "         10,000\n"
+    "context  of the items that have none of their own; nothing is merged\n\n"
     "An item that can not be answered (an unknown name, a depth exceeded) has .error, and is not allowed; the\n"
     "others are answered. Raises, for the request as a whole, InvalidArgument (an item of a bad shape),\n"
     "LimitExceeded, InvalidToken, RevisionExpired, OutOfMemory, Closed, TypeError.\n"
@@ -136,14 +176,15 @@ const char engine_check_bulk_doc[] =
 PyObject *engine_check_bulk(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
 {
-    static const signature sig   = { "check_bulk", 1, 1, { "items", "consistency" } };
+    static const signature sig   = { "check_bulk", 1, 1, { "items", "context", "consistency" } };
     module_state          *state = state_of(cls);
     licet_consistency      consistency;
     bulk                   b       = { 0 };
-    PyObject              *arg[2]  = { NULL };
+    PyObject              *arg[3]  = { NULL };
     PyObject              *results = NULL;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !consistency_from_py(state, arg[1], &consistency))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !consistency_from_py(state, arg[2], &consistency) ||
+        !context_prepare(state, arg[1], engine_is_strict(self), &b.context))
         return NULL;
     if (bulk_from_items(state, arg[0], &b) && bulk_run(self, state, &b, consistency))
         results = bulk_results(self, state, &b);
@@ -200,8 +241,9 @@ static bool bulk_from_ids(module_state *state, licet_str type, PyObject *ids, li
     }
     for (size_t i = 0; i < b->count; i++) {
         at = object_text(at, type, PyTuple_GET_ITEM(ids, (Py_ssize_t)i), &b->requests[i].resource);
-        b->requests[i].permission = permission;
-        b->requests[i].subject    = subject;
+        b->requests[i].permission       = permission;
+        b->requests[i].subject          = subject;
+        b->requests[i].prepared_context = b->context;
     }
     return true;
 }
@@ -228,33 +270,37 @@ static PyObject *ids_allowed(module_state *state, PyObject *ids, bulk *b)
 }
 
 const char engine_filter_doc[] =
-    "filter($self, /, resource_type, ids, permission, subject, *, consistency=None)\n--\n\n"
+    "filter($self, /, resource_type, ids, permission, subject, *, context=None, consistency=None)\n--\n\n"
     "Those of `ids` on which the subject has the permission, in their order: a list of str.\n\n"
     "resource_type  \"document\"\n"
-    "ids            an iterable of str, at most 10,000\n\n"
+    "ids            an iterable of str, at most 10,000\n"
+    "context        as for allowed()\n\n"
     "Only a definite yes counts. All are asked at one revision; if one can not be answered, its error is\n"
     "raised. Raises and blocks as check_bulk(), and raises NotFound for unknown names. Any thread.";
 
 PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature sig = { "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "consistency" } };
+    static const signature sig = {
+        "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "context", "consistency" }
+    };
     module_state          *state = state_of(cls);
     licet_consistency      consistency;
     licet_str              type;
     licet_str              permission;
     licet_str              subject;
     bulk                   b       = { 0 };
-    PyObject              *arg[5]  = { NULL };
+    PyObject              *arg[6]  = { NULL };
     PyObject              *allowed = NULL;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource_type", &type) ||
         !str_from_py(state, arg[2], "permission", &permission) || !str_from_py(state, arg[3], "subject", &subject) ||
-        !consistency_from_py(state, arg[4], &consistency))
+        !consistency_from_py(state, arg[5], &consistency))
         return NULL;
     if (PyUnicode_Check(arg[1]))
         return PyErr_Format(PyExc_TypeError, "ids must be an iterable of str, not a str");
     b.kept = PySequence_Tuple(arg[1]);
-    if (b.kept != NULL && bulk_from_ids(state, type, b.kept, permission, subject, &b) &&
+    if (b.kept != NULL && context_prepare(state, arg[4], engine_is_strict(self), &b.context) &&
+        bulk_from_ids(state, type, b.kept, permission, subject, &b) &&
         bulk_run(self, state, &b, consistency))
         allowed = ids_allowed(state, b.kept, &b);
     bulk_clear(&b);

@@ -127,6 +127,17 @@ bool positive_from_py(module_state *state, PyObject *value, const char *what, li
     return true;
 }
 
+bool bool_from_py(PyObject *value, const char *what, bool *flag)
+{
+    if (value == NULL)
+        return true;
+    *flag = value == Py_True;
+    if (PyBool_Check(value))
+        return true;
+    PyErr_Format(PyExc_TypeError, "%s must be a bool, not %.100s", what, Py_TYPE(value)->tp_name);
+    return false;
+}
+
 bool path_from_py(PyObject *value, PyObject **bytes, licet_str *view)
 {
     *bytes = NULL;

@@ -62,6 +62,9 @@ bool optional_str_from_py(module_state *state, PyObject *value, const char *what
 bool positive_from_py(module_state *state, PyObject *value, const char *what, licet_kind kind, uint64_t max,
                       uint64_t *number);
 
+/* True or False, and nothing that only counts as one; NULL leaves *flag alone. */
+bool bool_from_py(PyObject *value, const char *what, bool *flag);
+
 /* A path as the system spells it. The view is of *bytes, a new reference, NULL when there is no path. */
 bool path_from_py(PyObject *value, PyObject **bytes, licet_str *view);
 

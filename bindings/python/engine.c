@@ -6,6 +6,8 @@
 #include "engine.h"
 
 #include "bulk.h"
+#include "clock.h"
+#include "context.h"
 #include "convert.h"
 #include "error.h"
 #include "result.h"
@@ -15,6 +17,8 @@
 typedef struct engine_object {
     PyObject_HEAD licet_engine *engine; /* ours; never NULL, also after close() */
     PyObject                   *weak_references;
+    PyObject                   *clock; /* a licet.testing.ManualClock that the engine reads, or NULL */
+    bool                        strict;
 } engine_object;
 
 licet_engine *engine_handle(PyObject *engine)
@@ -22,9 +26,15 @@ licet_engine *engine_handle(PyObject *engine)
     return ((engine_object *)engine)->engine;
 }
 
+bool engine_is_strict(PyObject *engine)
+{
+    return ((engine_object *)engine)->strict;
+}
+
 /* -------------------------------------------------------------------------- lifetime */
 
-PyObject *engine_to_py(module_state *state, licet_engine *engine)
+/* An engine that is released with the object. Takes the handle, also when it fails. */
+static PyObject *engine_to_py(module_state *state, licet_engine *engine, PyObject *clock, bool strict)
 {
     engine_object *self = PyObject_GC_New(engine_object, state->engine_type);
 
@@ -34,20 +44,25 @@ PyObject *engine_to_py(module_state *state, licet_engine *engine)
     }
     self->engine          = engine;
     self->weak_references = NULL;
+    self->clock           = clock == NULL ? NULL : Py_NewRef(clock);
+    self->strict          = strict;
     PyObject_GC_Track(self);
     return (PyObject *)self;
 }
 
 const char engine_open_doc[] =
     "open($module, /, uri='memory:', *, memory_limit_bytes=None, max_depth=None, max_steps=None, "
-    "check_timeout_ms=None, history_window_ms=None)\n--\n\n"
+    "check_timeout_ms=None, history_window_ms=None, strict=False, clock=None)\n--\n\n"
     "Opens an engine: a context manager that closes it at the end.\n\n"
     "uri                 the store; \"memory:\" is the only one of this version\n"
     "memory_limit_bytes  all memory of the engine: 1 MiB to 1 TiB, 256 MiB by default\n"
     "max_depth           objects and names on one path of a check: 1 to 1,000, 50 by default\n"
     "max_steps           relationships that one check may visit: 1,000 to 1e9, 1,000,000 by default\n"
     "check_timeout_ms    of one check: 1 to 600,000, 250 by default\n"
-    "history_window_ms   how long a token can be read exactly: up to 30 days, 24 hours by default\n\n"
+    "history_window_ms   how long a token can be read exactly: up to 30 days, 24 hours by default\n"
+    "strict              make errors of what SpiceDB lets pass: numbers that do not fit, lax times and zones,\n"
+    "                    repeated keys, NUL and marks of direction in a schema; recommended for new applications\n"
+    "clock               for tests: a licet.testing.ManualClock, by which relationships expire\n\n"
     "Raises InvalidArgument (kind \"config\"), OutOfMemory, TypeError. Does not block. Any thread.";
 
 static bool options_from_py(module_state *state, PyObject *const *arg, licet_options *options)
@@ -64,13 +79,15 @@ static bool options_from_py(module_state *state, PyObject *const *arg, licet_opt
 
     options->max_depth        = (uint32_t)depth;
     options->check_timeout_ms = (uint32_t)timeout;
-    return done;
+    return done && bool_from_py(arg[5], "strict", &options->strict) && clock_from_py(state, arg[6], &options->clock);
 }
 
 PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static const signature sig = {
-        "open", 0, 1, { "uri", "memory_limit_bytes", "max_depth", "max_steps", "check_timeout_ms", "history_window_ms" }
+        "open", 0, 1,
+        { "uri", "memory_limit_bytes", "max_depth", "max_steps", "check_timeout_ms", "history_window_ms", "strict",
+          "clock" }
     };
     module_state *state   = PyModule_GetState(module);
     licet_options options = LICET_OPTIONS_INIT;
@@ -78,7 +95,7 @@ PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     licet_engine *engine  = NULL;
     licet_error  *error   = NULL;
     licet_status  status;
-    PyObject     *arg[6] = { NULL };
+    PyObject     *arg[8] = { NULL };
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || (arg[0] != NULL && !str_from_py(state, arg[0], "uri", &uri)) ||
         !options_from_py(state, arg + 1, &options))
@@ -88,12 +105,13 @@ PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     Py_END_ALLOW_THREADS
     if (status != LICET_OK)
         return raise_error(state, status, error);
-    return engine_to_py(state, engine);
+    return engine_to_py(state, engine, options.clock.now == NULL ? NULL : arg[7], options.strict);
 }
 
 static int engine_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((engine_object *)self)->clock);
     return 0;
 }
 
@@ -109,6 +127,7 @@ static void engine_dealloc(PyObject *self)
     Py_BEGIN_ALLOW_THREADS
     licet_engine_release(engine->engine);
     Py_END_ALLOW_THREADS
+    Py_XDECREF(engine->clock); /* the engine read it until now */
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -402,28 +421,18 @@ static PyObject *engine_read_relationships(PyObject *self, PyTypeObject *cls, Py
 
 /* --------------------------------------------------------------------------- checking */
 
-/* check() and allowed() up to the answer. False: an exception is set, and *result is a denial. */
-static bool answer(PyObject *self, module_state *state, const signature *sig, PyObject *const *args, Py_ssize_t nargs,
-                   PyObject *kwnames, licet_result *result)
+/* The core's answer. False: an exception is set, and *result is a denial. */
+static bool answer(module_state *state, licet_engine *engine, const licet_check_request *request, licet_result *result)
 {
-    licet_check_request request = LICET_CHECK_REQUEST_INIT;
-    licet_engine       *engine  = engine_handle(self);
-    licet_error        *error   = NULL;
-    licet_status        status;
-    PyObject           *arg[4] = { NULL };
+    licet_error *error = NULL;
+    licet_status status;
 
-    if (!unpack(sig, args, nargs, kwnames, arg) ||
-        !str_from_py(state, arg[0], "resource", &request.resource) ||     /* views into the str objects, which */
-        !str_from_py(state, arg[1], "permission", &request.permission) || /* our caller keeps alive */
-        !str_from_py(state, arg[2], "subject", &request.subject) ||
-        !consistency_from_py(state, arg[3], &request.consistency))
-        return false;
-    if (licet_check_may_block(engine, &request)) {
+    if (licet_check_may_block(engine, request)) {
         Py_BEGIN_ALLOW_THREADS
-        status = licet_check(engine, &request, result, &error);
+        status = licet_check(engine, request, result, &error);
         Py_END_ALLOW_THREADS
     } else {
-        status = licet_check(engine, &request, result, &error);
+        status = licet_check(engine, request, result, &error);
     }
     if (status == LICET_OK)
         return true;
@@ -432,13 +441,46 @@ static bool answer(PyObject *self, module_state *state, const signature *sig, Py
     return false;
 }
 
+/* The same for a request whose context is a Python value: most have none, and should not pay for its text. */
+static bool answer_in_context(module_state *state, licet_engine *engine, licet_check_request *request,
+                              PyObject *context, licet_result *result)
+{
+    context_text text;
+    bool         done;
+
+    context_text_init(&text);
+    done = context_from_py(state, context, &text, &request->context) && answer(state, engine, request, result);
+    context_text_clear(&text);
+    return done;
+}
+
+/* check() and allowed() up to the answer. False: an exception is set, and *result is a denial. */
+static bool ask(PyObject *self, module_state *state, const signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                PyObject *kwnames, licet_result *result)
+{
+    licet_check_request request = LICET_CHECK_REQUEST_INIT;
+    PyObject           *arg[5]  = { NULL };
+
+    if (!unpack(sig, args, nargs, kwnames, arg) ||
+        !str_from_py(state, arg[0], "resource", &request.resource) ||     /* views into the str objects, which */
+        !str_from_py(state, arg[1], "permission", &request.permission) || /* our caller keeps alive */
+        !str_from_py(state, arg[2], "subject", &request.subject) ||
+        !consistency_from_py(state, arg[4], &request.consistency))
+        return false;
+    if (arg[3] != NULL && arg[3] != Py_None)
+        return answer_in_context(state, engine_handle(self), &request, arg[3], result);
+    return answer(state, engine_handle(self), &request, result);
+}
+
 PyDoc_STRVAR(engine_allowed_doc,
-             "allowed($self, /, resource, permission, subject, *, consistency=None)\n--\n\n"
+             "allowed($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
              "True if the subject has the permission on the resource, and only for a definite yes: a conditional\n"
              "answer is False.\n\n"
              "resource     \"document:readme\"\n"
              "permission   \"view\": a permission or a relation\n"
              "subject      \"user:ada\" or \"group:eng#member\"\n"
+             "context      values for the caveats on the way: a dict of what JSON has and of bytes, datetime, timedelta\n"
+             "             and ipaddress objects, or a JSON object as a str; see licet.context\n"
              "consistency  MINIMIZE_LATENCY by default; FULL, at_least(token) or at_exactly(token)\n\n"
              "A denial is not an error, and an error is never an answer: raises InvalidArgument, NotFound (an unknown\n"
              "type or name; ids that occur nowhere are denied), LimitExceeded, DeadlineExceeded, InvalidToken,\n"
@@ -448,11 +490,11 @@ PyDoc_STRVAR(engine_allowed_doc,
 static PyObject *engine_allowed(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    static const signature sig    = { "allowed", 3, 3, { "resource", "permission", "subject", "consistency" } };
+    static const signature sig    = { "allowed", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
     licet_result           result = LICET_RESULT_INIT;
     bool                   allowed;
 
-    if (!answer(self, state_of(cls), &sig, args, nargs, kwnames, &result))
+    if (!ask(self, state_of(cls), &sig, args, nargs, kwnames, &result))
         return NULL;
     allowed = licet_result_allowed(&result);
     licet_result_clear(&result);
@@ -460,7 +502,7 @@ static PyObject *engine_allowed(PyObject *self, PyTypeObject *cls, PyObject *con
 }
 
 PyDoc_STRVAR(engine_check_doc,
-             "check($self, /, resource, permission, subject, *, consistency=None)\n--\n\n"
+             "check($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
              "The same question as allowed(), answered by a Result: .allowed, .permissionship, .missing_context, and\n"
              ".token of the revision at which it was answered. bool(result) is result.allowed.\n\n"
              "Raises and blocks as allowed() does. Any thread.");
@@ -468,11 +510,11 @@ PyDoc_STRVAR(engine_check_doc,
 static PyObject *engine_check(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    static const signature sig    = { "check", 3, 3, { "resource", "permission", "subject", "consistency" } };
+    static const signature sig    = { "check", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
     module_state          *state  = state_of(cls);
     licet_result           result = LICET_RESULT_INIT;
 
-    if (!answer(self, state, &sig, args, nargs, kwnames, &result))
+    if (!ask(self, state, &sig, args, nargs, kwnames, &result))
         return NULL;
     return result_to_py(state, self, &result);
 }

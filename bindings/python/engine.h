@@ -6,11 +6,11 @@
 
 extern PyType_Spec engine_spec;
 
-/* An engine that is released with the object. Takes the handle, also when it fails. */
-PyObject *engine_to_py(module_state *state, licet_engine *engine);
-
 /* The handle of a licet.Engine: never NULL, valid as long as the object, closed or not. */
 licet_engine *engine_handle(PyObject *engine);
+
+/* Whether it was opened with strict=True: then contexts are read so. */
+bool engine_is_strict(PyObject *engine);
 
 /* licet.open() */
 extern const char engine_open_doc[];

@@ -4,6 +4,8 @@
  * interpreter lock: all its types but the stream are immutable, and the core is safe from any thread. */
 #include "module.h"
 
+#include "clock.h"
+#include "context.h"
 #include "convert.h"
 #include "engine.h"
 #include "error.h"
@@ -11,6 +13,7 @@
 #include "result.h"
 #include "schema.h"
 #include "stream.h"
+#include "testing.h"
 
 /* ---------------------------------------------------------------------- relationships */
 
@@ -54,7 +57,7 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
 #if PY_VERSION_HEX < 0x030A0000
-    if (*type != NULL)
+    if (*type != NULL && spec != &clock_spec)
         (*type)->tp_new = NULL; /* what Py_TPFLAGS_DISALLOW_INSTANTIATION does */
 #endif
     return *type != NULL && PyModule_AddType(module, *type) == 0;
@@ -63,7 +66,8 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 static bool add_types(PyObject *module, module_state *state)
 {
     return add_type(module, &engine_spec, &state->engine_type) && add_type(module, &result_spec, &state->result_type) &&
-           add_type(module, &schema_spec, &state->schema_type) && add_type(module, &stream_spec, &state->stream_type);
+           add_type(module, &schema_spec, &state->schema_type) && add_type(module, &stream_spec, &state->stream_type) &&
+           add_type(module, &clock_spec, &state->clock_type);
 }
 
 static PyObject *import_name(const char *module_name, const char *name)
@@ -112,12 +116,18 @@ static bool import_permissionships(module_state *state)
     return state->permissionships[2] != NULL;
 }
 
+static bool import_context(module_state *state)
+{
+    state->context_text_of = import_name("licet.context", "text_of");
+    return state->context_text_of != NULL;
+}
+
 static int module_exec(PyObject *module)
 {
     module_state *state = PyModule_GetState(module);
 
     if (!errors_init(module, state) || !add_types(module, state) || !import_records(state) ||
-        !import_permissionships(state) || PyModule_AddStringConstant(module, "__version__", licet_version()) < 0)
+        !import_permissionships(state) || !import_context(state) || PyModule_AddStringConstant(module, "__version__", licet_version()) < 0)
         return -1;
     return 0;
 }
@@ -130,6 +140,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->result_type);
     Py_VISIT(state->schema_type);
     Py_VISIT(state->stream_type);
+    Py_VISIT(state->clock_type);
+    Py_VISIT(state->context_text_of);
     Py_VISIT(state->base_error);
     for (size_t i = 0; i < RECORD_COUNT; i++)
         Py_VISIT(state->record_types[i]);
@@ -148,6 +160,8 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->result_type);
     Py_CLEAR(state->schema_type);
     Py_CLEAR(state->stream_type);
+    Py_CLEAR(state->clock_type);
+    Py_CLEAR(state->context_text_of);
     Py_CLEAR(state->base_error);
     for (size_t i = 0; i < RECORD_COUNT; i++)
         Py_CLEAR(state->record_types[i]);
@@ -168,6 +182,8 @@ static PyMethodDef module_methods[] = {
     { "validate", AS_METHOD(report_validate), METH_FASTCALL | METH_KEYWORDS, report_validate_doc },
     { "parse_relationship", parse_relationship, METH_O, parse_relationship_doc },
     { "format_relationship", format_relationship, METH_O, format_relationship_doc },
+    { "context_text", context_text_of, METH_O, context_text_doc },
+    { "evaluate_cel", AS_METHOD(testing_evaluate_cel), METH_FASTCALL, testing_evaluate_cel_doc },
     { NULL, NULL, 0, NULL },
 };
 

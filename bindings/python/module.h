@@ -70,8 +70,10 @@ typedef struct module_state {
     PyTypeObject *result_type;
     PyTypeObject *schema_type;
     PyTypeObject *stream_type;
+    PyTypeObject *clock_type;
     PyTypeObject *record_types[RECORD_COUNT];
     PyObject     *permissionships[3];        /* licet.Permissionship's members, by licet_permissionship */
+    PyObject     *context_text_of;           /* licet.context.text_of() */
     PyObject     *base_error;                /* licet.Error */
     PyObject     *error_types[STATUS_COUNT]; /* [LICET_OK] is NULL */
 } module_state;

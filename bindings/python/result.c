@@ -9,7 +9,7 @@
 #include "error.h"
 
 typedef struct result_object {
-    PyObject_HEAD licet_result answer; /* .error is NULL: it has moved to `error` */
+    PyObject_HEAD licet_result answer; /* ours; .error is NULL: it has moved to `error` */
     PyObject                  *engine;
     PyObject                  *error; /* an exception, or NULL */
 } result_object;
@@ -22,16 +22,17 @@ PyObject *result_to_py(module_state *state, PyObject *engine, licet_result *resu
         licet_result_clear(result);
         return NULL;
     }
-    self->answer       = *result;
-    self->answer.error = NULL;
-    self->engine       = Py_NewRef(engine);
-    self->error        = NULL;
-    if (result->status != LICET_OK) {
+    self->answer = *result;
+    *result      = (licet_result)LICET_RESULT_INIT;
+    self->engine = Py_NewRef(engine);
+    self->error  = NULL;
+    if (self->answer.status != LICET_OK) {
+        licet_error *error = self->answer.error;
+
         self->answer.permissionship = LICET_NO_PERMISSION;
-        self->error                 = error_to_py(state, result->status, result->error);
-        result->error               = NULL;
+        self->answer.error          = NULL;
+        self->error                 = error_to_py(state, self->answer.status, error);
     }
-    licet_result_clear(result);
     if (self->answer.status != LICET_OK && self->error == NULL) {
         Py_DECREF(self);
         return NULL;
@@ -64,6 +65,7 @@ static void result_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
+    licet_result_clear(&((result_object *)self)->answer);
     (void)result_clear(self);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -89,9 +91,20 @@ static PyObject *result_get_permissionship(PyObject *self, void *Py_UNUSED(closu
     return Py_NewRef(permissionship_of(self));
 }
 
-static PyObject *result_get_missing_context(PyObject *Py_UNUSED(self), void *Py_UNUSED(closure))
+static PyObject *result_get_missing_context(PyObject *self, void *Py_UNUSED(closure))
 {
-    return PyTuple_New(0);
+    const licet_result *answer = &((result_object *)self)->answer;
+    PyObject           *names  = PyTuple_New((Py_ssize_t)answer->missing_count);
+
+    for (size_t i = 0; names != NULL && i < answer->missing_count; i++) {
+        PyObject *name = str_to_py(answer->missing[i]);
+
+        if (name == NULL)
+            Py_CLEAR(names);
+        else
+            PyTuple_SET_ITEM(names, (Py_ssize_t)i, name);
+    }
+    return names;
 }
 
 static PyObject *result_get_token(PyObject *self, void *Py_UNUSED(closure))

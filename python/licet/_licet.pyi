@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import final
+from typing import Any, final
+
+from typing_extensions import Self
 
 from .consistency import Consistency
 from .records import Deletion, Lint, Permissionship, Stats
@@ -18,6 +20,8 @@ def open(
     max_steps: int | None = None,
     check_timeout_ms: int | None = None,
     history_window_ms: int | None = None,
+    strict: bool = False,
+    clock: Clock | None = None,
 ) -> Engine: ...
 def validate(
     engine: Engine,
@@ -28,18 +32,42 @@ def validate(
 def parse_relationship(
     text: str, /
 ) -> tuple[str, str, str, str, str, str | None, str | None, str | None, str | None]: ...
+def context_text(context: Context, /) -> str: ...
+def evaluate_cel(expression: str, bindings: dict[str, Any], types: dict[str, str], /) -> dict[str, Any]: ...
 def format_relationship(relationship: str | Relationship, /) -> str: ...
+
+Context = dict[str, Any]
+
+class Clock:
+    nanoseconds: int
+    def __new__(cls, nanoseconds: int) -> Self: ...
 
 @final
 class Engine:
     def allowed(
-        self, resource: str, permission: str, subject: str, *, consistency: Consistency | None = None
+        self,
+        resource: str,
+        permission: str,
+        subject: str,
+        *,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
     ) -> bool: ...
     def check(
-        self, resource: str, permission: str, subject: str, *, consistency: Consistency | None = None
+        self,
+        resource: str,
+        permission: str,
+        subject: str,
+        *,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
     ) -> Result: ...
     def check_bulk(
-        self, items: Iterable[tuple[str, str, str]], *, consistency: Consistency | None = None
+        self,
+        items: Iterable[tuple[str, str, str] | tuple[str, str, str, Context | str | None]],
+        *,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
     ) -> list[Result]: ...
     def filter(
         self,
@@ -48,6 +76,7 @@ class Engine:
         permission: str,
         subject: str,
         *,
+        context: Context | str | None = None,
         consistency: Consistency | None = None,
     ) -> list[str]: ...
     def write_schema(self, text: str) -> str: ...

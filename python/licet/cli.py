@@ -17,7 +17,7 @@ import sys
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Optional
 
 from . import _licet, demo, validation
 from .relationship import Relationship
@@ -424,7 +424,7 @@ def _word(result: _licet.Result) -> str:
 def check(arguments: argparse.Namespace) -> int:
     question = {name: getattr(arguments, name) for name in ("resource", "permission", "subject")}
     with _open(arguments) as engine:
-        result = engine.check(**question)
+        result = engine.check(**question, context=arguments.context)
     if arguments.json:
         write_json({**question, **_result_values(result)})
     else:
@@ -433,45 +433,70 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def bulk(arguments: argparse.Namespace) -> int:
-    questions = list(_relationships(arguments.questions, question=True))
+    questions = list(_questions(arguments.questions))
     with _open(arguments) as engine:
-        results = list(_check_all(engine, questions))
+        results = list(_check_all(engine, questions, arguments.context))
     failed = False
-    for question, result in zip(questions, results):
+    for (question, context), result in zip(questions, results):
         if not arguments.json:
-            print(f"{_word(result):<11}  {question}")
+            given = "" if context is None else f"{_WITH}{printable(context)}"
+            print(f"{_word(result):<11}  {question}{given}")
         if result.error is not None:
             failed = True
             if not arguments.json:
                 complain(f"licet: {question}: {printable(result.error.message)}")
     if arguments.json:
-        write_json({"results": [{**_asked(q), **_result_values(r)} for q, r in zip(questions, results)]})
+        write_json({"results": [{**_asked(*q), **_result_values(r)} for q, r in zip(questions, results)]})
     return UNUSABLE if failed else OK
 
 
-def _asked(question: Relationship) -> dict[str, str]:
-    return {"resource": question.resource, "permission": question.relation, "subject": question.subject}
+# A question, and the JSON text of its own context, if it has one.
+_Question = tuple[Relationship, Optional[str]]
+
+# What stands between the two, as in the assertions of validation files.
+_WITH = " with "
 
 
-def _check_all(engine: _licet.Engine, questions: list[Relationship]) -> Iterator[_licet.Result]:
+def _asked(question: Relationship, context: str | None) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "resource": question.resource,
+        "permission": question.relation,
+        "subject": question.subject,
+    }
+    if context is not None:
+        values["context"] = context
+    return values
+
+
+def _check_all(engine: _licet.Engine, questions: list[_Question], context: str | None) -> Iterator[_licet.Result]:
     for first in range(0, len(questions), _BULK_LIMIT):
         part = questions[first : first + _BULK_LIMIT]
-        yield from engine.check_bulk((q.resource, q.relation, q.subject) for q in part)
+        yield from engine.check_bulk(((q.resource, q.relation, q.subject, own) for q, own in part), context=context)
 
 
 # ---------------------------------------------------------------------- relationships
 
 
-def _relationships(given: Sequence[str], question: bool = False) -> Iterator[Relationship]:
-    """Relationships from the command line, or from standard input: one a line, `//` comments and empty lines aside."""
-    if given:
-        lines: Iterable[tuple[int, str]] = ((0, text) for text in given)
-    else:
-        lines = enumerate(sys.stdin, start=1)
+def _lines(given: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Number, line and what is on it, from the command line or from standard input, comments and empty lines aside."""
+    lines: Iterable[tuple[int, str]] = ((0, text) for text in given) if given else enumerate(sys.stdin, start=1)
     for number, line in lines:
         text = line.strip()
         if text and not text.startswith("//"):
-            yield _relationship(number, line, text, question)
+            yield number, line, text
+
+
+def _relationships(given: Sequence[str]) -> Iterator[Relationship]:
+    """Relationships from the command line, or from standard input: one a line."""
+    for number, line, text in _lines(given):
+        yield _relationship(number, line, text, question=False)
+
+
+def _questions(given: Sequence[str]) -> Iterator[_Question]:
+    """Questions, from the same: `document:readme#view@user:ada`, perhaps with `with {"hour": 9}` behind it."""
+    for number, line, text in _lines(given):
+        question, separator, context = text.partition(_WITH)
+        yield _relationship(number, line, question.rstrip(), question=True), context.strip() if separator else None
 
 
 def _relationship(number: int, line: str, text: str, question: bool) -> Relationship:
@@ -583,12 +608,18 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("resource", help='such as "document:readme"')
     command.add_argument("permission", help='such as "view": a permission or a relation')
     command.add_argument("subject", help='such as "user:ada" or "group:eng#member"')
+    _context_option(command, "values for caveats, a JSON object")
 
     command = _command(commands, "bulk", bulk, "answer many questions at once")
     _store(command)
     command.add_argument(
-        "questions", nargs="*", metavar="QUESTION", help='"document:readme#view@user:ada"; from standard input if none'
+        "questions",
+        nargs="*",
+        metavar="QUESTION",
+        help='"document:readme#view@user:ada", with a context of its own: \'document:readme#view@user:ada with {"hour": 9}\'; '
+        "from standard input if none",
     )
+    _context_option(command, "values for caveats, a JSON object, for the questions that have none of their own")
 
     _relationship_commands(commands)
     _command(commands, "demo", show_demo, "show what licet does, in a minute", with_json=False)
@@ -658,6 +689,10 @@ def _store(command: argparse.ArgumentParser) -> None:
     store = command.add_mutually_exclusive_group(required=True)
     store.add_argument("--file", metavar="VALIDATION", help="load this validation file into memory; it is not changed")
     store.add_argument("--db", metavar="URI", help="the store; memory: is the only one of this version")
+
+
+def _context_option(command: argparse.ArgumentParser, text: str) -> None:
+    command.add_argument("--context", metavar="JSON", help=text)
 
 
 def _filter_options(command: argparse.ArgumentParser) -> None:

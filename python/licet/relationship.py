@@ -2,32 +2,75 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from . import _licet
+from .context import datetime_of, moment
 
 
-class Relationship(NamedTuple):
-    """One relationship: `document:readme#viewer@group:eng#member`.
-
-    Immutable and hashable. Nothing is checked until it is used: the engine says what is wrong with a field, and
-    `str()` refuses what it can not write. Caveat contexts are JSON text and compared as such.
-    """
-
+class _Fields(NamedTuple):
     resource_type: str
     resource_id: str
     relation: str
     subject_type: str
     subject_id: str
-    subject_relation: str | None = None
-    caveat_name: str | None = None
-    caveat_context: str | None = None
-    expiration: str | None = None
+    subject_relation: str | None
+    caveat_name: str | None
+    caveat_context: str | None
+    expiration: str | None
+
+
+class Relationship(_Fields):
+    """One relationship: `document:readme#viewer@group:eng#member`, perhaps with a caveat and an expiration.
+
+    Immutable and hashable. A context is given as a dict (see licet.context) or as JSON text, an expiration as a datetime
+    that has a time zone or as RFC 3339; the fields hold their texts, `context` and `expires_at` give them back as values.
+    Nothing else is checked until it is used: the engine says what is wrong with a field, and `str()` refuses what it can
+    not write. Relationships are equal if their texts are.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        resource_type: str,
+        resource_id: str,
+        relation: str,
+        subject_type: str,
+        subject_id: str,
+        subject_relation: str | None = None,
+        caveat_name: str | None = None,
+        caveat_context: dict[str, Any] | str | None = None,
+        expiration: datetime | str | None = None,
+    ) -> Relationship:
+        if isinstance(caveat_context, dict):
+            caveat_context = _licet.context_text(caveat_context)
+        if isinstance(expiration, datetime):
+            if expiration.utcoffset() is None:
+                raise ValueError("expiration: a datetime without a time zone is no moment")
+            expiration = moment(expiration)
+        return super().__new__(
+            cls,
+            resource_type,
+            resource_id,
+            relation,
+            subject_type,
+            subject_id,
+            subject_relation,
+            caveat_name,
+            caveat_context,
+            expiration,
+        )
 
     @classmethod
     def parse(cls, text: str) -> Relationship:
         """Reads SpiceDB's notation. Raises InvalidArgument with a column, LimitExceeded, TypeError."""
         return cls._make(_licet.parse_relationship(text))
+
+    def _replace(self, **changes: Any) -> Relationship:
+        return type(self)(**{**self._asdict(), **changes})
 
     @property
     def resource(self) -> str:
@@ -39,6 +82,19 @@ class Relationship(NamedTuple):
         """`group:eng#member` or `user:ada`, as checks take it."""
         relation = "" if self.subject_relation is None else f"#{self.subject_relation}"
         return f"{self.subject_type}:{self.subject_id}{relation}"
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The caveat's stored context; empty when there is none. Raises ValueError if the text is no JSON object."""
+        values = {} if self.caveat_context is None else json.loads(self.caveat_context)
+        if not isinstance(values, dict):
+            raise ValueError("the context is no JSON object")
+        return values
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """The expiration in UTC, to the microsecond. Raises ValueError if the text is no RFC 3339 time."""
+        return None if self.expiration is None else datetime_of(self.expiration)
 
     def __str__(self) -> str:
         return _licet.format_relationship(self)
