@@ -7,6 +7,7 @@ from typing import Any, final
 from typing_extensions import Self
 
 from .consistency import Consistency
+from .context import Context
 from .records import Deletion, Lint, Permissionship, Stats
 from .relationship import Precondition, Relationship, Update
 
@@ -35,8 +36,6 @@ def parse_relationship(
 def context_text(context: Context, /) -> str: ...
 def evaluate_cel(expression: str, bindings: dict[str, Any], types: dict[str, str], /) -> dict[str, Any]: ...
 def format_relationship(relationship: str | Relationship, /) -> str: ...
-
-Context = dict[str, Any]
 
 class Clock:
     nanoseconds: int

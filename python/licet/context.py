@@ -19,6 +19,9 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+from typing import Any
+
+Context = dict[str, Any]
 
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -80,7 +80,7 @@ def test_consistency_is_made_by_licet(engine, consistency):
         (("a", "b"), {}, r"allowed\(\) missing required argument 'subject'"),
         (("a", "b", "c", "d"), {}, r"allowed\(\) takes at most 3 positional arguments \(4 given\)"),
         (("a", "b", "c"), {"subject": "d"}, r"allowed\(\) got multiple values for argument 'subject'"),
-        (("a", "b", "c"), {"context": {}}, r"allowed\(\) got an unexpected keyword argument 'context'"),
+        (("a", "b", "c"), {"contexts": {}}, r"allowed\(\) got an unexpected keyword argument 'contexts'"),
         (("a", "b", "c"), {"ü": 1}, r"allowed\(\) got an unexpected keyword argument 'ü'"),
     ],
 )

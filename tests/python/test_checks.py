@@ -127,7 +127,7 @@ def test_more_than_10000_items_are_too_many(engine):
 
 @pytest.mark.parametrize(
     "items",
-    [None, 5, "abc", ["abc"], [("document:plan", "view")], [("document:plan", "view", "user:ada", "more")], [None]],
+    [None, 5, "abc", ["abc"], [("document:plan", "view")], [("document:plan", "view", "user:ada", {}, "more")], [None]],
 )
 def test_bulk_items_of_another_shape_are_a_type_error(engine, items):
     with pytest.raises(TypeError):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+from datetime import timedelta
 
 import licet
 import pytest
 from conftest import RELATIONSHIPS, SCHEMA
+from licet import _licet
+from licet.testing import evaluate_cel
 
 _testcapi = pytest.importorskip("_testcapi")
 
 QUESTION = ("document:plan", "view", "user:ada")
+CONTEXT = {"a": [1, {"b": "x" * 300}, b"y", timedelta(1)], "c": 2**60}
 FILTER = licet.Filter(resource_type="document")
 
 
@@ -28,6 +32,11 @@ def calls(engine):
         (lambda: engine.allowed(*QUESTION), True),
         (lambda: engine.check(*QUESTION, consistency=at_token).permissionship, licet.Permissionship.HAS_PERMISSION),
         (lambda: [bool(r) for r in engine.check_bulk([QUESTION, QUESTION])], [True, True]),
+        (lambda: engine.check(*QUESTION, context=CONTEXT).missing_context, ()),
+        (lambda: [bool(r) for r in engine.check_bulk([(*QUESTION, CONTEXT)], context=CONTEXT)], [True]),
+        (lambda: engine.filter("document", ids, "view", "user:ada", context=CONTEXT), ids),
+        (lambda: _licet.context_text(CONTEXT)[:6], '{"a":['),
+        (lambda: evaluate_cel("[x, 1.5]", {"x": {"string": "a"}}, {"x": "string"})["list"][0], {"string": "a"}),
         (lambda: engine.check_bulk([("nosuch:a", "view", "user:ada")])[0].error.code, "not_found"),
         (lambda: engine.filter("document", ids, "view", "user:ada"), ids),
         (lambda: type(engine.write(updates, preconditions)), str),

@@ -86,7 +86,7 @@ def is_classmethod(node):
 
 def test_errors_have_the_bases_of_the_stub():
     for name, node in stub_classes().items():
-        if name in {"Engine", "Result", "Schema", "RelationshipStream"}:
+        if name in {"Engine", "Result", "Schema", "RelationshipStream", "Clock"}:
             continue
         assert [base.__name__ for base in getattr(_licet, name).__bases__] == [base.id for base in node.bases]
 
