@@ -1,5 +1,5 @@
-/* From values back to JSON. They nest no deeper than the reader lets them, so a stack of that height goes through any of
- * them. Equal values become equal texts, whatever the texts were that they come from. */
+/* From values back to JSON. They nest no deeper than the reader lets them, so a stack of that height goes through any
+ * of them. Equal values become equal texts, whatever the texts were that they come from. */
 #include "datastore/context.h"
 
 #include <math.h>
@@ -64,9 +64,9 @@ static void print_number(double number, lic_text *out)
     double magnitude = fabs(number);
     bool   plain     = magnitude == 0 || (magnitude >= 1e-6 && magnitude < 1e17);
     char   text[LIC_CEL_DOUBLE_SIZE];
+    size_t size = plain ? lic_cel_double_print_plain(number, text) : lic_cel_double_print(number, text);
 
-    lic_text_add(out, (lic_str){ text, plain ? lic_cel_double_print_plain(number, text)
-                                             : lic_cel_double_print(number, text) });
+    lic_text_add(out, (lic_str){ text, size });
 }
 
 static int compare_entries(const void *a, const void *b)

@@ -6,8 +6,8 @@
 
 #define LIC_MAX_CONTEXT_BYTES 25000 /* SpiceDB: name and context of a stored relationship, as protobuf has them */
 
-/* Is the text one JSON object within the limits? INVALID_ARGUMENT (kind syntax, encoding, value) or LIMIT_EXCEEDED, with
- * the place in the text. Of repeated keys the last wins. */
+/* Is the text one JSON object within the limits? INVALID_ARGUMENT (kind syntax, encoding, value) or LIMIT_EXCEEDED,
+ * with the place in the text. Of repeated keys the last wins. */
 licet_status lic_context_check(lic_str text, licet_error **error);
 
 /* Appends it as compact JSON with sorted keys; nothing at all for an object without keys. */

@@ -185,6 +185,9 @@ static licet_status type_removed(const change *c, const lic_relation *relation, 
     lic_text_add_literal(&what, ", as a relationship exists with it");
     filter.resource_slot = relation->slot;
     filter.subject_slot  = allowed->slot;
+    filter.one_form      = true;
+    filter.expires       = allowed->expiration;
+    filter.caveat = allowed->caveat == LIC_NO_CAVEAT ? LIC_NO_CAVEAT_NAME : c->old->caveat_numbers[allowed->caveat];
     if (allowed->wildcard) {
         filter.subject_type = lic_names_type_of(c->names, allowed->slot);
         filter.subject_id   = LIC_STR("*");
@@ -194,7 +197,6 @@ static licet_status type_removed(const change *c, const lic_relation *relation, 
     return status;
 }
 
-/* Types with a caveat or an expiration are not looked for: no relationship of theirs can be stored. */
 static licet_status allowed_change(const change *c, const lic_relation *old, const lic_relation *new)
 {
     licet_status status = LICET_OK;
@@ -211,7 +213,7 @@ static licet_status allowed_change(const change *c, const lic_relation *old, con
         kept = still_allowed(c, new, lic_text_str(&form), &failed);
         if (failed || form.failed)
             status = lic_fail_memory(c->error);
-        else if (!kept && allowed->caveat == LIC_NO_CAVEAT && !allowed->expiration)
+        else if (!kept)
             status = type_removed(c, old, allowed, lic_text_str(&form));
     }
     lic_text_free(&form);

@@ -183,18 +183,18 @@ licet_status licet_read_relationships(licet_engine *engine, const licet_read_req
 /* A page that is not full is the last. */
 static licet_status fetch(licet_stream *stream, licet_error **error)
 {
-    size_t       wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
-    lic_store   *store  = stream->engine->store;
-    lic_snapshot snapshot;
-    licet_status status;
+    size_t          wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
+    const lic_edge *after  = stream->has_place ? &stream->place.after : NULL;
+    lic_store      *store  = stream->engine->store;
+    lic_snapshot    snapshot;
+    licet_status    status;
 
     status = lic_engine_pin_at(stream->engine, stream->revision, &snapshot, error);
     if (status != LICET_OK)
         return status;
     lic_arena_free(&stream->page_arena);
     stream->next = 0;
-    status = store->methods->read(store, &snapshot, &stream->filter, stream->now,
-                                  stream->has_place ? &stream->place.after : NULL, wanted, &stream->page_arena,
+    status = store->methods->read(store, &snapshot, &stream->filter, stream->now, after, wanted, &stream->page_arena,
                                   &stream->page, error);
     lic_snapshot_unpin(&snapshot);
     if (status != LICET_OK) {

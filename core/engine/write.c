@@ -153,8 +153,8 @@ static licet_status prepare_change(writing *w, const licet_update *update, uint3
     change->operation   = update->operation;
     change->resource_id = update->relationship.resource_id;
     change->subject_id  = update->relationship.subject_id;
-    status              = lic_attribute_read(&w->arena, number_name(field, sizeof field, "update", index),
-                                             &update->relationship, w->engine->strict, &change->attribute, w->error);
+    status = lic_attribute_read(&w->arena, number_name(field, sizeof field, "update", index), &update->relationship,
+                                w->engine->strict, &change->attribute, w->error);
     if (status == LICET_OK)
         w->change_count++;
     return status;

@@ -425,7 +425,7 @@ typedef struct licet_write_request {
  * Owns:    fills *token (may be NULL): the revision from which the write is visible. Even a write
  *          that changes nothing makes one.
  * Errors:  LIMIT_EXCEEDED, INVALID_ARGUMENT, NOT_FOUND (unknown names), ALREADY_EXISTS,
- *          PRECONDITION_FAILED, UNSUPPORTED, OUT_OF_MEMORY, CLOSED, MISUSE. Order: api.md 11.
+ *          PRECONDITION_FAILED, OUT_OF_MEMORY, CLOSED, MISUSE. Order: api.md 11.
  * Threads: any; writes happen one after another.
  * Blocks:  while another write is in progress.
  */

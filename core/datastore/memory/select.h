@@ -18,8 +18,8 @@ typedef struct lic_edges {
 
 void lic_edges_free(lic_edges *edges);
 
-/* At most `most` edges (SIZE_MAX: all), the first behind `after`. now: those that have expired are not there; NULL: they
- * are. false: out of memory. */
+/* At most `most` edges (SIZE_MAX: all), the first behind `after`. now: those that have expired are not there; NULL:
+ * they are. false: out of memory. */
 bool lic_memory_select(const lic_snapshot *snapshot, const lic_names *names, const lic_filter *filter,
                        const lic_instant *now, const lic_edge *after, size_t most, lic_edges *out);
 

@@ -1,4 +1,5 @@
-/* core/datastore/memory/: random writes, filters, pages, old revisions and merges, against a plain array. */
+/* core/datastore/memory/: random writes, filters, pages, old revisions and merges, against a plain array; with caveats
+ * and with expirations, some of them past. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +13,20 @@
 #include "engine/engine.h"
 #include "engine_world.h"
 
-static const char SCHEMA[] = "definition user {}\n"
+#define ALL_FORMS(subject) \
+    subject " | " subject " with cav | " subject " with expiration | " subject " with cav and expiration"
+#define USERS ALL_FORMS("user")
+#define EVERYBODY ALL_FORMS("user:*")
+#define GROUPS ALL_FORMS("group#member")
+
+static const char SCHEMA[] = "use expiration\n"
+                             "caveat cav(n int) { n == 1 }\n"
+                             "definition user {}\n"
                              "definition group {\n"
                              "  relation member: user | group#member\n"
                              "}\n"
                              "definition document {\n"
-                             "  relation viewer: user | user:* | group#member\n"
+                             "  relation viewer: " USERS " | " EVERYBODY " | " GROUPS "\n"
                              "  relation editor: user | group#member\n"
                              "}\n";
 
@@ -29,9 +38,27 @@ static const char SCHEMA[] = "definition user {}\n"
 static const char *const TYPES[SLOTS]     = { "group", "document", "document" };
 static const char *const RELATIONS[SLOTS] = { "member", "viewer", "editor" };
 
-/* Which relationships there are. */
+#define FORMS 8
+#define NOW (INT64_C(1893456000) * 1000000000) /* 2030-01-01T00:00:00Z */
+
+/* What stands behind a relationship's names. */
+static const struct {
+    const char *text;
+    bool        expired;
+} ATTRIBUTES[FORMS] = {
+    { "", false },
+    { "[cav]", false },
+    { "[cav:{\"n\":1}]", false },
+    { "[cav:{\"n\":2}]", false },
+    { "[expiration:2030-01-01T00:00:00.000000001Z]", false },
+    { "[expiration:2030-01-01T00:00:00Z]", true },
+    { "[cav:{\"n\":1}][expiration:2031-01-01T00:00:00Z]", false },
+    { "[cav:{\"n\":1}][expiration:2001-01-01T00:00:00Z]", true },
+};
+
+/* Which relationships there are: 0, or 1 and the index of the attribute. */
 typedef struct model {
-    bool there[SLOTS][RESOURCES][KINDS][SUBJECTS];
+    uint8_t there[SLOTS][RESOURCES][KINDS][SUBJECTS];
 } model;
 
 static uint64_t random_state = 88172645463325252u;
@@ -44,16 +71,17 @@ static unsigned below(unsigned n)
     return (unsigned)(random_state % n);
 }
 
-static void line_of(char line[96], unsigned slot, unsigned resource, unsigned kind, unsigned subject)
+static void line_of(char line[128], unsigned slot, unsigned resource, unsigned kind, unsigned subject, unsigned form)
 {
-    int size = snprintf(line, 96, "%s:r%u#%s@", TYPES[slot], resource, RELATIONS[slot]);
+    int size = snprintf(line, 128, "%s:r%u#%s@", TYPES[slot], resource, RELATIONS[slot]);
 
     if (kind == 0)
-        snprintf(line + size, 96 - (size_t)size, "user:s%u", subject);
+        size += snprintf(line + size, 128 - (size_t)size, "user:s%u", subject);
     else if (kind == 1)
-        snprintf(line + size, 96 - (size_t)size, "group:s%u#member", subject);
+        size += snprintf(line + size, 128 - (size_t)size, "group:s%u#member", subject);
     else
-        snprintf(line + size, 96 - (size_t)size, "user:*");
+        size += snprintf(line + size, 128 - (size_t)size, "user:*");
+    snprintf(line + size, 128 - (size_t)size, "%s", ATTRIBUTES[form].text);
 }
 
 static void change_something(engine_world *w, model *m)
@@ -62,16 +90,17 @@ static void change_something(engine_world *w, model *m)
     unsigned resource = below(RESOURCES);
     unsigned kind     = slot == 1 ? below(KINDS) : below(2);
     unsigned subject  = kind == 2 ? 0 : below(SUBJECTS);
+    unsigned form     = slot == 1 ? below(FORMS) : 0;
     bool     there    = below(5) > 1;
-    char     line[96];
+    char     line[128];
 
-    line_of(line, slot, resource, kind, subject);
+    line_of(line, slot, resource, kind, subject, form);
     if (there)
         world_touch(w, line);
     else
         world_delete(w, line);
     world_done(w);
-    m->there[slot][resource][kind][subject] = there;
+    m->there[slot][resource][kind][subject] = (uint8_t)(there ? 1 + form : 0);
 }
 
 /* A filter, in the model's terms; -1: not given. */
@@ -133,7 +162,12 @@ static bool chosen(const choice *c, unsigned slot, unsigned resource, unsigned k
     return c->subject_relation < 0 || (c->subject_relation == 1) == group;
 }
 
-static size_t count_chosen(const model *m, const choice *c)
+static bool visible(uint8_t there)
+{
+    return there != 0 && !ATTRIBUTES[there - 1].expired;
+}
+
+static size_t count_chosen(const model *m, const choice *c, bool expired_too)
 {
     size_t count = 0;
 
@@ -141,7 +175,9 @@ static size_t count_chosen(const model *m, const choice *c)
         for (unsigned resource = 0; resource < RESOURCES; resource++)
             for (unsigned kind = 0; kind < KINDS; kind++)
                 for (unsigned subject = 0; subject < SUBJECTS; subject++)
-                    count += m->there[slot][resource][kind][subject] && chosen(c, slot, resource, kind, subject);
+                    count += (expired_too ? m->there[slot][resource][kind][subject] != 0
+                                          : visible(m->there[slot][resource][kind][subject])) &&
+                             chosen(c, slot, resource, kind, subject);
     return count;
 }
 
@@ -214,7 +250,7 @@ static void compare(engine_world *w, const model *m, const choice *c, const lice
     licet_read_request request = LICET_READ_REQUEST_INIT;
     char               cursor[256];
     texts              t;
-    size_t             expected = count_chosen(m, c);
+    size_t             expected = count_chosen(m, c, false);
     size_t             count;
 
     request.filter      = filter_of(c, &t);
@@ -229,16 +265,30 @@ static void compare(engine_world *w, const model *m, const choice *c, const lice
     } while (count == request.limit);
     assert_string_equal(paged, whole);
     for (unsigned slot = 0; slot < SLOTS; slot++) {
-        char     line[96];
+        char     line[130];
         unsigned resource = below(RESOURCES);
         unsigned kind     = below(2);
         unsigned subject  = below(SUBJECTS);
+        uint8_t  there    = m->there[slot][resource][kind][subject];
 
-        line_of(line, slot, resource, kind, subject);
+        line_of(line, slot, resource, kind, subject, there == 0 ? 0 : there - 1u);
         strcat(line, "\n");
-        assert_int_equal(strstr(whole, line) != NULL,
-                         m->there[slot][resource][kind][subject] && chosen(c, slot, resource, kind, subject));
+        assert_int_equal(strstr(whole, line) != NULL, visible(there) && chosen(c, slot, resource, kind, subject));
     }
+}
+
+static int64_t now_of(void *context)
+{
+    (void)context;
+    return NOW;
+}
+
+static void open_world(engine_world *w)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+
+    options.clock.now = now_of;
+    world_open(w, &options, SCHEMA, NULL);
 }
 
 #define KEPT 16
@@ -251,7 +301,7 @@ static void reads_agree_with_an_array_at_every_revision(void **state)
     static model now;
 
     (void)state;
-    world_open(&w, NULL, SCHEMA, NULL);
+    open_world(&w);
     for (unsigned round = 0; round < 1200; round++) {
         choice   c;
         unsigned old;
@@ -282,12 +332,12 @@ static void deletions_agree_with_an_array(void **state)
         size_t               expected;
 
         memset(&m, 0, sizeof m);
-        world_open(&w, NULL, SCHEMA, NULL);
+        open_world(&w);
         for (unsigned i = 0; i < 120; i++)
             change_something(&w, &m);
         if (round % 2 == 0)
             assert_true(lic_graph_merge_all(w.engine->graph));
-        expected              = count_chosen(&m, &c);
+        expected              = count_chosen(&m, &c, true);
         request.filter        = filter_of(&c, &t);
         request.limit         = below(2) * below(40);
         request.allow_partial = true;

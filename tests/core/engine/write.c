@@ -157,23 +157,6 @@ static void relationships_are_typed_in_order(void **state)
     world_close(&w);
 }
 
-static void caveats_and_expirations_that_fit_can_not_be_stored_yet(void **state)
-{
-    engine_world w;
-
-    (void)state;
-    open_world(&w);
-    world_touch(&w, "document:d1#guest@user:u1[ticket:{\"n\":1}]");
-    world_failed(&w, LICET_UNSUPPORTED, LICET_KIND_TYPE, "",
-                 "this version of licet can not store a relationship with a caveat");
-    world_create(&w, "document:d1#temp@user:u1[expiration:2030-01-01T00:00:00Z]");
-    world_failed(&w, LICET_UNSUPPORTED, LICET_KIND_TYPE, "",
-                 "this version of licet can not store a relationship with an expiration");
-    assert_false(world_allowed(&w, "document:d1", "guest", "user:u1"));
-    assert_false(world_allowed(&w, "document:d1", "temp", "user:u1"));
-    world_close(&w);
-}
-
 /* A DELETE without a caveat fits any form of its subjects; one with a caveat only that form. */
 static void deletes_are_typed_more_loosely(void **state)
 {
@@ -362,36 +345,6 @@ static void a_write_holds_at_most_1000_updates_and_1000_preconditions(void **sta
     world_close(&w);
 }
 
-static void a_caveat_context_has_at_most_25000_bytes(void **state)
-{
-    static char         context[26000];
-    engine_world        w;
-    licet_write_request request = LICET_WRITE_REQUEST_INIT;
-    licet_update        update  = { LICET_TOUCH, LICET_RELATIONSHIP_INIT };
-
-    (void)state;
-    open_world(&w);
-    memset(context, ' ', sizeof context);
-    memcpy(context, "{\"n\":1", 6);
-    assert_int_equal(
-        licet_relationship_parse(LICET_STR("document:d1#guest@user:u1[ticket]"), &update.relationship, NULL), LICET_OK);
-    request.updates      = &update;
-    request.update_count = 1;
-    for (size_t size = 25000 - strlen("ticket"); size <= 25001 - strlen("ticket"); size++) {
-        context[size - 1]                  = '}';
-        update.relationship.caveat_context = (licet_str){ context, size };
-        w.status                           = licet_write(w.engine, &request, NULL, &w.error);
-        context[size - 1]                  = ' ';
-        if (size + strlen("ticket") == 25000)
-            world_failed(&w, LICET_UNSUPPORTED, LICET_KIND_TYPE, "",
-                         "this version of licet can not store a relationship with a caveat");
-        else
-            world_failed(&w, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAX_RELATIONSHIP_CONTEXT_SIZE",
-                         "update 1: caveat and context are longer than 25000 bytes");
-    }
-    world_close(&w);
-}
-
 static void shapes_are_judged_before_anything_else(void **state)
 {
     engine_world        w;
@@ -456,14 +409,12 @@ int main(void)
         cmocka_unit_test(subjects_that_look_alike_are_different_rows),
         cmocka_unit_test(a_write_that_changes_nothing_makes_a_revision),
         cmocka_unit_test(relationships_are_typed_in_order),
-        cmocka_unit_test(caveats_and_expirations_that_fit_can_not_be_stored_yet),
         cmocka_unit_test(deletes_are_typed_more_loosely),
         cmocka_unit_test(one_identity_twice_is_a_conflict_whatever_the_operations),
         cmocka_unit_test(preconditions_are_held_against_the_state_before),
         cmocka_unit_test(a_permission_in_a_precondition_matches_nothing),
         cmocka_unit_test(the_first_failure_in_order_wins),
         cmocka_unit_test(a_write_holds_at_most_1000_updates_and_1000_preconditions),
-        cmocka_unit_test(a_caveat_context_has_at_most_25000_bytes),
         cmocka_unit_test(shapes_are_judged_before_anything_else),
         cmocka_unit_test(a_long_relationship_does_not_crowd_out_what_is_wrong_with_it),
     };
