@@ -418,6 +418,11 @@ def _word(result: _licet.Result) -> str:
     return ("denied", "allowed", "conditional")[result.permissionship]
 
 
+def _missing(result: _licet.Result) -> str:
+    """What a conditional answer waits for."""
+    return f" (missing: {', '.join(result.missing_context)})" if result.missing_context else ""
+
+
 # ------------------------------------------------------------------------ check, bulk
 
 
@@ -428,7 +433,7 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json({**question, **_result_values(result)})
     else:
-        print(_word(result))
+        print(_word(result) + _missing(result))
     return OK if result.allowed else NO
 
 
@@ -440,7 +445,7 @@ def bulk(arguments: argparse.Namespace) -> int:
     for (question, context), result in zip(questions, results):
         if not arguments.json:
             given = "" if context is None else f"{_WITH}{printable(context)}"
-            print(f"{_word(result):<11}  {question}{given}")
+            print(f"{_word(result):<11}  {question}{given}{_missing(result)}")
         if result.error is not None:
             failed = True
             if not arguments.json:

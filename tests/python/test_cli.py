@@ -193,6 +193,115 @@ def test_a_question_has_no_caveat(folder):
     )
 
 
+# --------------------------------------------------------------------- caveats, contexts
+
+CAVEATS = """\
+schema: |-
+  use expiration
+  caveat grown(age int, least int) {
+    age >= least
+  }
+  definition user {}
+  definition document {
+    relation viewer: user with grown | user with expiration
+    permission view = viewer
+  }
+relationships: |-
+  document:plan#viewer@user:ada[grown:{"least":18}]
+  document:plan#viewer@user:bo[expiration:2999-01-01T00:00:00Z]
+  document:plan#viewer@user:cy[expiration:1999-01-01T00:00:00Z]
+"""
+
+
+@pytest.fixture
+def caveats(folder):
+    (folder / "caveats.yaml").write_text(CAVEATS)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options, status, output",
+    [
+        ([], 1, "conditional (missing: age)\n"),
+        (["--context", '{"age": 18}'], 0, "allowed\n"),
+        (["--context", '{"age": 17, "least": 0}'], 1, "denied\n"),
+    ],
+)
+def test_check_takes_a_context(caveats, options, status, output):
+    question = ["document:plan", "view", "user:ada"]
+    assert licet(caveats, "check", "--file", "caveats.yaml", *options, *question) == (status, output, "")
+    answer = json.loads(licet(caveats, "check", "--json", "--file", "caveats.yaml", *options, *question)[1])
+    assert answer["missing_context"] == (["age"] if "missing" in output else [])
+    assert answer["permissionship"] == {"a": "HAS_PERMISSION", "d": "NO_PERMISSION", "c": "CONDITIONAL"}[output[0]]
+
+
+@pytest.mark.parametrize("context", ["", "{", "[]", "{age: 18}", '{"age": "x"}'])
+def test_a_context_that_is_not_usable_is_no_answer(caveats, context):
+    question = ["document:plan", "view", "user:ada"]
+    status, output, errors = licet(caveats, "check", "--file", "caveats.yaml", "--context", context, *question)
+    assert (status, output) == (2, "")
+    assert errors.startswith("licet: ")
+
+
+def test_questions_of_a_bulk_may_have_their_own_contexts(caveats):
+    questions = [
+        "document:plan#view@user:ada",
+        'document:plan#view@user:ada with {"age": 18}',
+        'document:plan#view@user:ada  with {"age": 1}',
+        "document:plan#view@user:bo",
+        "document:plan#view@user:cy",
+    ]
+    expected = [
+        "conditional  document:plan#view@user:ada (missing: age)",
+        'allowed      document:plan#view@user:ada with {"age": 18}',
+        'denied       document:plan#view@user:ada with {"age": 1}',
+        "allowed      document:plan#view@user:bo",
+        "denied       document:plan#view@user:cy",
+    ]
+    status, output, errors = licet(caveats, "bulk", "--file", "caveats.yaml", stdin="\n".join(questions))
+    assert (status, output.splitlines(), errors) == (0, expected, "")
+
+    expected[0] = "allowed      document:plan#view@user:ada"
+    status, output, _ = licet(caveats, "bulk", "--file", "caveats.yaml", "--context", '{"age": 20}', *questions)
+    assert (status, output.splitlines()) == (0, expected)
+
+    status, output, _ = licet(caveats, "bulk", "--json", "--file", "caveats.yaml", *questions)
+    results = json.loads(output)["results"]
+    assert [result.get("context") for result in results] == [None, '{"age": 18}', '{"age": 1}', None, None]
+
+
+def test_relationships_show_their_caveat_and_expiration(caveats):
+    arguments = ["relationships", "read", "--file", "caveats.yaml", "--resource-type", "document"]
+    status, output, _ = licet(caveats, *arguments)
+    assert (status, sorted(output.splitlines())) == (
+        0,
+        [
+            'document:plan#viewer@user:ada[grown:{"least":18}]',
+            "document:plan#viewer@user:bo[expiration:2999-01-01T00:00:00Z]",
+        ],
+    )
+    found = json.loads(licet(caveats, *arguments, "--json", "--subject-type", "user", "--subject-id", "ada")[1])
+    (relationship,) = found["relationships"]
+    assert (relationship["caveat_name"], relationship["caveat_context"]) == ("grown", '{"least":18}')
+
+
+def test_relationships_are_written_with_caveat_and_expiration(caveats):
+    arguments = ["relationships", "write", "--file", "caveats.yaml"]
+    for text in [
+        'document:a#viewer@user:a[grown:{"age":1}]',
+        "document:a#viewer@user:a[expiration:2999-01-01T00:00:00Z]",
+    ]:
+        assert licet(caveats, *arguments, text) == (0, "1 relationship written\n", "")
+    for text in [
+        "document:a#viewer@user:a",
+        "document:a#viewer@user:a[nosuch]",
+        'document:a#viewer@user:a[grown:{"x":1}]',
+    ]:
+        status, output, errors = licet(caveats, *arguments, text)
+        assert (status, output) == (2, "")
+        assert errors.startswith("licet: ")
+
+
 # ---------------------------------------------------------------------- relationships
 
 
