@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-#define MIN_HISTORY_CHANGES ((size_t)65536)
+#define MIN_HISTORY_CHANGES ((size_t)4096)
 /* A sixteenth of the edges is kept as history at least, and as much more collects before the next merge: then
  * a change pays for rewriting 32 edges at most, whatever the size of the graph. */
 #define HISTORY_SHARE 16
@@ -19,6 +19,8 @@
 /* The log's tail that may be left to copy under the write lock. */
 #define SMALL_TAIL 256u
 #define COPY_STEP 1024u
+/* Of a merge's thread to begin the next one, 50 us apart. */
+#define LOCK_ATTEMPTS 20
 
 /* ---------------------------------------------------- which part, and when */
 
@@ -303,11 +305,6 @@ static bool run(lic_graph *graph, uint64_t patience_ms, bool locked)
     return done;
 }
 
-static void merge_thread(void *graph)
-{
-    run(graph, PATIENT, false);
-}
-
 /* The thread has nothing left to do once no merge runs. */
 void lic_merge_join_ended(lic_graph *graph)
 {
@@ -336,6 +333,39 @@ static bool is_urgent(const lic_graph *graph, const lic_delta *delta)
     uint32_t count = log_count(delta);
 
     return count >= graph->merge.not_before && count >= MIN_HURRIED_CHANGES && room / MERGE_BYTES < count;
+}
+
+/* Plans the next merge, if changes enough for one came in meanwhile: after a large import nobody may write for a long
+ * time. Gives up after a few attempts, because a writer may hold the lock to wait for this thread's end; it has seen
+ * by then that no merge runs, and begins one itself. */
+static bool plan_next(lic_graph *graph)
+{
+    lic_delta *delta;
+    uint64_t   horizon;
+    bool       work = false;
+
+    for (int i = 0; pthread_mutex_trylock(&graph->lock) != 0; i++) {
+        if (i == LOCK_ATTEMPTS)
+            return false;
+        lic_sleep_us(50);
+    }
+    delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    if (stage_of(graph) == LIC_MERGE_IDLE && !atomic_load_explicit(&graph->closing, memory_order_relaxed) &&
+        is_due(graph, delta)) {
+        horizon = reachable_horizon(graph, delta, LIC_MERGE_OLD);
+        work    = log_upto(delta, horizon) > 0;
+        if (work)
+            plan(graph, horizon);
+    }
+    lic_mutex_unlock(&graph->lock);
+    return work;
+}
+
+static void merge_thread(void *graph)
+{
+    do
+        run(graph, PATIENT, false);
+    while (plan_next(graph));
 }
 
 void lic_merge_start_due(lic_graph *graph)
