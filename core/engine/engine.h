@@ -51,6 +51,14 @@ typedef struct lic_call {
     lic_gate_lane *lane;
 } lic_call;
 
+static inline bool lic_engine_is(const licet_engine *engine)
+{
+    return engine != NULL && engine->tag == LIC_ENGINE_TAG;
+}
+
+/* Says why nobody may use it: MISUSE for NULL and for what is not an engine, else CLOSED. */
+licet_status lic_engine_refuse(const licet_engine *engine, licet_error **error);
+
 /* MISUSE for NULL and for what is not an engine, CLOSED for a closed one. */
 licet_status lic_engine_enter(licet_engine *engine, lic_call *call, licet_error **error);
 
