@@ -15,6 +15,7 @@ typedef struct writing {
     lic_arena          arena;
     const lic_program *program; /* of the head */
     lic_snapshot       head;
+    bool               pinned;   /* head is */
     uint64_t           revision; /* the new one */
     licet_error      **error;
 } writing;
@@ -158,13 +159,23 @@ static void writing_begin(writing *w, licet_engine *engine, licet_error **error)
     lic_arena_init(&w->arena, engine->memory);
     engine->store->methods->begin(engine->store, &head);
     lic_snapshot_pin(engine->graph, &w->head);
+    w->pinned   = true;
     w->program  = lic_engine_program(engine, &w->head);
     w->revision = 0;
 }
 
+/* Everything is judged, and the store may change. What a reader has pinned can't be freed: a writer who needed memory
+ * would wait for himself. The program stays, since only a write of a schema retires one. */
+static void writing_judged(writing *w)
+{
+    if (w->pinned)
+        lic_snapshot_unpin(&w->head);
+    w->pinned = false;
+}
+
 static void writing_end(writing *w)
 {
-    lic_snapshot_unpin(&w->head);
+    writing_judged(w);
     w->engine->store->methods->end(w->engine->store);
     lic_arena_free(&w->arena);
 }
@@ -235,6 +246,7 @@ static licet_status write_inside(writing *w, const licet_write_request *request)
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(type_updates(w, request, &changes));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
+    writing_judged(w);
     LIC_TRY(store->methods->apply(store, changes, request->update_count, &w->revision, w->error));
 done:
     return status;
@@ -299,6 +311,7 @@ static licet_status delete_inside(writing *w, const licet_delete_request *reques
     LIC_TRY(lic_filter_compile(w->program, &request->filter, LIC_FILTER_DELETE, &filter, w->error));
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
+    writing_judged(w);
     LIC_TRY(
         store->methods->erase(store, &filter, request->limit, request->allow_partial, count, &w->revision, w->error));
 done:
@@ -370,6 +383,7 @@ static licet_status install_schema(writing *w, licet_schema **schema)
         return status;
     if (!lic_schemas_add(&engine->schemas, w->head.revision + 1, schema))
         return lic_fail_memory(w->error);
+    writing_judged(w);
     status = engine->store->methods->apply(engine->store, NULL, 0, &w->revision, w->error);
     if (status != LICET_OK)
         lic_schemas_withdraw(&engine->schemas);
