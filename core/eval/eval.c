@@ -22,18 +22,19 @@
 typedef enum frame_kind { FRAME_OPERANDS, FRAME_USERSETS, FRAME_ARROW } frame_kind;
 typedef enum frame_join { JOIN_OR, JOIN_AND, JOIN_MINUS } frame_join;
 
+/* Node and depth lie apart: as neighbours they are read as one word, which has to wait for the two stores before it. */
 struct lic_eval_frame {
     const lic_condition *condition; /* the finding from the operands so far: condition of LIC_IF, */
     uint32_t             value;     /* a lic_value, */
     uint32_t             need;      /* and its depth, counted from this frame's goal */
-    lic_rel              relation;  /* the goal that ends with this frame; LIC_NO_REL: it is a part of the one below */
     uint32_t             node;
+    uint32_t             next;  /* FRAME_OPERANDS: the next operand. FRAME_USERSETS: the next allowed type */
     uint32_t             depth; /* left for the goal */
     uint8_t              kind;
     uint8_t              join;
     bool                 empty;       /* no operand was looked at yet */
     uint8_t              ready_count; /* rows that were read ahead */
-    uint32_t             next;        /* FRAME_OPERANDS: the next operand. FRAME_USERSETS: the next allowed type */
+    lic_rel              relation; /* the goal that ends with this frame; LIC_NO_REL: it is a part of the one below */
     uint32_t             end;
     union {
         const uint32_t *operands; /* indices into ops */
