@@ -1,7 +1,7 @@
 /* The engine: where schema and relationships meet. It picks the revision that a request's consistency asks for, pins
  * it, finds the schema of that revision and calls the evaluator. Defines the public functions of checks, writes, reads
- * and statistics; each begins with lic_engine_enter() and ends with lic_engine_leave(), but for checks at the head, whose
- * pinned snapshot does as much (check.c).
+ * and statistics; each begins with lic_engine_enter() and ends with lic_engine_leave(), but for checks at the head,
+ * whose pinned snapshot does as much (check.c).
  *
  * Law: graph, names and store are there as long as the engine's memory is, also when it is closed; what close ends is
  * that anybody may use them. */
