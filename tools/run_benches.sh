@@ -10,10 +10,9 @@ measure() {
     "$@" || status=1
 }
 
-# The data set of the checks: the same on every machine.
-if [ -e bench/data/generate.py ] && [ ! -d build/bench-data ]; then
-    measure .venv/bin/python bench/data/generate.py build/bench-data
-fi
+# The data sets: the same on every machine. The larger one, of a million relationships, is for memory.
+[ -d build/bench-data ] || measure .venv/bin/python bench/data/generate.py build/bench-data
+[ -d build/bench-data-40 ] || measure .venv/bin/python bench/data/generate.py build/bench-data-40 --scale 40
 for source in bench/*.c; do
     program=build/release/bench/$(basename "$source" .c)
     [ -x "$program" ] && measure "$program"

@@ -27,6 +27,23 @@ void lic_mutex_unlock(lic_mutex *mutex)
     pthread_mutex_unlock(mutex);
 }
 
+/* Plenty for what our threads do, none of which goes deeper with the data; and the same wherever they run, since the
+ * default is the host's limit for its main thread. */
+#define STACK_BYTES ((size_t)1 << 20)
+
+static bool create(pthread_t *thread, void *(*body)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    bool           created;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    created = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
+              pthread_create(thread, &attributes, body, argument) == 0;
+    pthread_attr_destroy(&attributes);
+    return created;
+}
+
 /* Lives on the starter's stack, until the new thread has taken its copy: starting needs no memory. */
 typedef struct thread_start {
     void (*body)(void *argument);
@@ -56,7 +73,7 @@ bool lic_thread_start(pthread_t *thread, const char *name, void (*body)(void *),
         return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* a new thread begins with its maker's mask */
-    started = pthread_create(thread, NULL, thread_main, &start) == 0;
+    started = create(thread, thread_main, &start);
     if (started) {
         pthread_setname_np(*thread, name);
         while (sem_wait(&start.taken) != 0 && errno == EINTR)

@@ -13,8 +13,8 @@ void lic_mutex_destroy(lic_mutex *mutex);
 void lic_mutex_lock(lic_mutex *mutex);
 void lic_mutex_unlock(lic_mutex *mutex);
 
-/* Starts body(argument) on a new thread named `name` (at most 15 characters) with all signals blocked.
- * false: no thread could be had. */
+/* Starts body(argument) on a new thread named `name` (at most 15 characters) with all signals blocked
+ * and a stack of 1 MiB. false: no thread could be had. */
 bool lic_thread_start(pthread_t *thread, const char *name, void (*body)(void *), void *argument);
 void lic_thread_join(pthread_t thread);
 void lic_sleep_us(uint32_t microseconds);

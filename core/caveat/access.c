@@ -52,7 +52,7 @@ bool lic_cel_optional_of(lic_cel_run *run, const lic_cel_value *value, lic_cel_v
     return true;
 }
 
-static bool is_key(const lic_cel_value *key)
+bool lic_cel_is_key(const lic_cel_value *key)
 {
     return key->kind == LIC_CEL_BOOL || key->kind == LIC_CEL_INT || key->kind == LIC_CEL_UINT ||
            key->kind == LIC_CEL_DOUBLE || key->kind == LIC_CEL_STRING;
@@ -66,8 +66,8 @@ bool lic_cel_get(lic_cel_run *run, lic_cel_access access, const lic_cel_value *c
     const lic_cel_value *value    = NULL;
     const char          *error    = NULL;
 
-    if (!is_key(key)) {
-        *result = lic_cel_error("invalid qualifier type");
+    if (!lic_cel_is_key(key)) {
+        *result = lic_cel_error(LIC_CEL_NO_KEY);
         return true;
     }
     if (container->kind == LIC_CEL_OPTIONAL)

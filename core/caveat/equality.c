@@ -289,7 +289,8 @@ bool lic_cel_is_subtree(lic_cel_run *run, const lic_cel_map *map, const lic_cel_
             if (!walk_push(run, &w, a, b))
                 return false;
         } else if (is_incomparable(a, b)) {
-            *result = lic_cel_error("internal error: isSubtreeOf can not compare lists or bytes");
+            *result       = lic_cel_error("internal error: isSubtreeOf can not compare lists or bytes");
+            run->panicked = true;
             return true;
         } else if (!natively_equal(a, b)) {
             return true;

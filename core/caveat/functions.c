@@ -431,8 +431,10 @@ static bool is_subtree_of(lic_cel_run *run, const lic_cel_value *map, const lic_
     if (!has_text_keys(map) || !has_text_keys(of))
         return true;
     *result = lic_cel_error("internal error: isSubtreeOf needs maps that were given as parameters");
-    if (!map->map->given || !of->map->given)
+    if (!map->map->given || !of->map->given) {
+        run->panicked = true;
         return true;
+    }
     return lic_cel_is_subtree(run, map->map, of->map, result);
 }
 

@@ -16,6 +16,7 @@ typedef struct lic_cel_run {
     lic_arena      *arena;
     lic_cel_budget *budget;
     const char     *limit;
+    bool            panicked;  /* SpiceDB would have: the last result, an error, is that of the whole, whatever "||" says */
     lic_str         zone_name; /* of `zone`, the last one used; not given: none was */
     const lic_zone *zone;
 } lic_cel_run;
@@ -67,6 +68,9 @@ typedef enum lic_cel_access { LIC_CEL_ACCESS_PLAIN, LIC_CEL_ACCESS_OPTIONAL, LIC
 /* container[key], container[?key], has(container.key). A field's name is a key of kind STRING. */
 bool lic_cel_get(lic_cel_run *run, lic_cel_access access, const lic_cel_value *container, const lic_cel_value *key,
                  lic_cel_value *result);
+/* May a value of this kind be a key at all? Otherwise lic_cel_get() gives LIC_CEL_NO_KEY. */
+bool lic_cel_is_key(const lic_cel_value *value);
+#define LIC_CEL_NO_KEY "invalid qualifier type"
 bool lic_cel_in(lic_cel_run *run, const lic_cel_value *value, const lic_cel_value *container, lic_cel_value *result);
 bool lic_cel_optional_of(lic_cel_run *run, const lic_cel_value *value, lic_cel_value *result);
 

@@ -56,6 +56,14 @@ static void push(machine *m, lic_cel_value value)
     m->stack[m->height++] = value;
 }
 
+/* An unknown that is no longer a part of a chain. */
+static lic_cel_value off_chain(lic_cel_value value)
+{
+    if (value.kind == LIC_CEL_UNKNOWN)
+        value.chain = LIC_CEL_CHAIN_NONE;
+    return value;
+}
+
 /* ---------------------------------------------------------------- && and || */
 
 /* What is no bool is an error here. */
@@ -101,7 +109,7 @@ static void do_branch(machine *m, const lic_cel_instruction *i)
         m->height--;
         return;
     }
-    *condition = as_operand(condition);
+    *condition = off_chain(as_operand(condition));
     m->next    = i->b;
 }
 
@@ -125,8 +133,32 @@ static bool short_cut(machine *m, size_t count)
 
     if (unusable == NULL)
         return false;
-    operands[0] = *unusable;
+    operands[0] = off_chain(*unusable);
     m->height -= count - 1;
+    return true;
+}
+
+/* v[key], v[?key] with one of them unknown or an error: see lic_cel_chain. */
+static bool short_cut_index(machine *m)
+{
+    lic_cel_value *container = &m->stack[m->height - 2];
+    lic_cel_value *key       = container + 1;
+    bool           key_first = is_known(container);
+
+    if (is_known(container) && is_known(key))
+        return false;
+    if (container->kind == LIC_CEL_UNKNOWN && container->chain != LIC_CEL_CHAIN_NONE && is_known(key) &&
+        !lic_cel_is_key(key))
+        *key = lic_cel_error(LIC_CEL_NO_KEY);
+    if (container->kind == LIC_CEL_UNKNOWN && container->chain == LIC_CEL_CHAIN_ROOT)
+        key_first = key->kind == LIC_CEL_ERROR;
+    else if (container->kind == LIC_CEL_UNKNOWN && container->chain == LIC_CEL_CHAIN_KEY)
+        key_first = !is_known(key);
+    if (key_first)
+        *container = *key;
+    if (key_first && container->kind == LIC_CEL_UNKNOWN)
+        container->chain = LIC_CEL_CHAIN_KEY;
+    m->height--;
     return true;
 }
 
@@ -154,8 +186,12 @@ static bool do_call(machine *m, const lic_cel_instruction *i)
     const struct lic_regex *pattern  = NULL;
     lic_cel_value           result;
 
-    if (count > 0 && short_cut(m, count))
+    if (i->a == LIC_CEL_FN_INDEX || i->a == LIC_CEL_FN_OPTIONAL_INDEX) {
+        if (short_cut_index(m))
+            return true;
+    } else if (count > 0 && short_cut(m, count)) {
         return true;
+    }
     if (i->a == LIC_CEL_FN_MATCHES)
         pattern = pattern_of(m, &operands[1]);
     if (kind != 0 && operands[0].kind != (lic_cel_kind)(kind - 1))
@@ -164,6 +200,10 @@ static bool do_call(machine *m, const lic_cel_instruction *i)
         return false;
     m->height -= count;
     push(m, result);
+    if (m->run.panicked) {
+        m->stack[0] = result;
+        m->next     = m->code->count;
+    }
     return true;
 }
 
@@ -399,7 +439,7 @@ static bool loop_result(machine *m, const loop *l, lic_cel_value *result)
 {
     lic_cel_list *list;
 
-    *result = l->result;
+    *result = off_chain(l->result);
     if (l->fold == LIC_CEL_FOLD_ALL || l->fold == LIC_CEL_FOLD_EXISTS || !is_known(&l->result))
         return true;
     if (l->fold == LIC_CEL_FOLD_EXISTS_ONE) {
@@ -432,7 +472,8 @@ static bool do_loop_begin(machine *m, const lic_cel_instruction *i)
     loop          l     = { .fold = (lic_cel_fold)i->a };
 
     if (!is_known(&range)) {
-        m->next = i->b;
+        *top_of(m) = off_chain(range);
+        m->next    = i->b;
         return true;
     }
     if (range.kind != LIC_CEL_LIST && range.kind != LIC_CEL_MAP) {
@@ -497,7 +538,8 @@ static bool do_optional_map(machine *m, const lic_cel_instruction *i)
     if (optional->kind != LIC_CEL_OPTIONAL || optional->optional == NULL) {
         if (is_known(optional) && optional->kind != LIC_CEL_OPTIONAL)
             *optional = lic_cel_no_overload();
-        m->next = i->a;
+        *optional = off_chain(*optional);
+        m->next   = i->a;
         return true;
     }
     list = lic_cel_take(&m->run, sizeof *list);
@@ -511,9 +553,10 @@ static bool do_optional_map(machine *m, const lic_cel_instruction *i)
 
 static bool do_optional_wrap(machine *m)
 {
-    lic_cel_value value = *top_of(m);
+    lic_cel_value value = off_chain(*top_of(m));
 
     m->loop_count--;
+    *top_of(m) = value;
     return !is_known(&value) || lic_cel_optional_of(&m->run, &value, top_of(m));
 }
 
@@ -529,7 +572,8 @@ static void do_or_else(machine *m, const lic_cel_instruction *i)
         *optional = *optional->optional;
     else if (optional->kind != LIC_CEL_OPTIONAL && is_known(optional))
         *optional = lic_cel_no_overload();
-    m->next = i->a;
+    *optional = off_chain(*optional);
+    m->next   = i->a;
 }
 
 /* --------------------------------------------------------------- the machine */
@@ -543,8 +587,10 @@ static bool step(machine *m, const lic_cel_instruction *i)
         return true;
     case LIC_CEL_OP_PARAMETER:
         push(m, m->parameters[i->a]);
-        if (top_of(m)->kind == LIC_CEL_UNKNOWN)
+        if (top_of(m)->kind == LIC_CEL_UNKNOWN) {
             top_of(m)->unknown = UINT64_C(1) << i->a;
+            top_of(m)->chain   = LIC_CEL_CHAIN_ROOT;
+        }
         return true;
     case LIC_CEL_OP_LOCAL:
         push(m, loop_element(&m->loops[i->a]));

@@ -43,6 +43,14 @@ typedef struct lic_cel_ip {
     lic_str zone;
 } lic_cel_ip;
 
+/* Where an unknown stands in a chain of fields and indices, p.a[i].b: cel-go evaluates the keys of a whole chain, and an
+ * unknown in the middle doesn't stop it. */
+typedef enum lic_cel_chain {
+    LIC_CEL_CHAIN_NONE, /* nowhere: it goes before what the keys behind it are */
+    LIC_CEL_CHAIN_ROOT, /* the parameter that the chain begins with: errors of keys go before it */
+    LIC_CEL_CHAIN_KEY   /* a key in it: errors and unknowns of later keys go before it */
+} lic_cel_chain;
+
 typedef struct lic_cel_value lic_cel_value;
 typedef struct lic_cel_list  lic_cel_list;
 typedef struct lic_cel_map   lic_cel_map;
@@ -61,7 +69,10 @@ struct lic_cel_value {
         lic_cel_timestamp    timestamp;
         const lic_cel_ip    *ip;
         const lic_cel_value *optional; /* NULL: none */
-        uint64_t             unknown;  /* bit i: parameter i */
+        struct {
+            uint64_t      unknown; /* bit i: parameter i */
+            lic_cel_chain chain;
+        };
         const char          *error;    /* clean, NUL-terminated, in the arena or a literal */
     };
 };

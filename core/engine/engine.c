@@ -181,41 +181,40 @@ licet_status licet_open(licet_str uri, const licet_options *options, licet_engin
 
 /* ------------------------------------------------------------------ close */
 
-static bool is_engine(const licet_engine *engine)
-{
-    return engine != NULL && engine->tag == LIC_ENGINE_TAG;
-}
-
 void licet_close(licet_engine *engine)
 {
-    if (!is_engine(engine))
+    if (!lic_engine_is(engine))
         return;
     lic_gate_close(&engine->gate);
+    lic_graph_await_readers(engine->graph);
     lic_graph_stop(engine->graph);
 }
 
 void licet_engine_retain(licet_engine *engine)
 {
-    if (is_engine(engine))
+    if (lic_engine_is(engine))
         atomic_fetch_add_explicit(&engine->references, 1, memory_order_relaxed);
 }
 
 void licet_engine_release(licet_engine *engine)
 {
-    if (!is_engine(engine) || atomic_fetch_sub_explicit(&engine->references, 1, memory_order_acq_rel) != 1)
+    if (!lic_engine_is(engine) || atomic_fetch_sub_explicit(&engine->references, 1, memory_order_acq_rel) != 1)
         return;
     licet_close(engine);
     engine_free(engine);
 }
 
+licet_status lic_engine_refuse(const licet_engine *engine, licet_error **error)
+{
+    if (!lic_engine_is(engine))
+        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "engine is NULL or not an engine");
+    return lic_fail(error, LICET_CLOSED, LICET_KIND_MISUSE, LIC_NOWHERE, "the engine is closed");
+}
+
 licet_status lic_engine_enter(licet_engine *engine, lic_call *call, licet_error **error)
 {
-    if (!is_engine(engine))
-        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "engine is NULL or not an engine");
-    call->lane = lic_gate_enter(&engine->gate);
-    if (call->lane == NULL)
-        return lic_fail(error, LICET_CLOSED, LICET_KIND_MISUSE, LIC_NOWHERE, "the engine is closed");
-    return LICET_OK;
+    call->lane = lic_engine_is(engine) ? lic_gate_enter(&engine->gate) : NULL;
+    return call->lane != NULL ? LICET_OK : lic_engine_refuse(engine, error);
 }
 
 /* ------------------------------------------------------------------- clock */

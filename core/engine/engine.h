@@ -1,6 +1,7 @@
 /* The engine: where schema and relationships meet. It picks the revision that a request's consistency asks for, pins
  * it, finds the schema of that revision and calls the evaluator. Defines the public functions of checks, writes, reads
- * and statistics; each begins with lic_engine_enter() and ends with lic_engine_leave().
+ * and statistics; each begins with lic_engine_enter() and ends with lic_engine_leave(), but for checks at the head,
+ * whose pinned snapshot does as much (check.c).
  *
  * Law: graph, names and store are there as long as the engine's memory is, also when it is closed; what close ends is
  * that anybody may use them. */
@@ -53,6 +54,14 @@ struct licet_engine {
 typedef struct lic_call {
     lic_gate_lane *lane;
 } lic_call;
+
+static inline bool lic_engine_is(const licet_engine *engine)
+{
+    return engine != NULL && engine->tag == LIC_ENGINE_TAG;
+}
+
+/* Says why nobody may use it: MISUSE for NULL and for what is not an engine, else CLOSED. */
+licet_status lic_engine_refuse(const licet_engine *engine, licet_error **error);
 
 /* MISUSE for NULL and for what is not an engine, CLOSED for a closed one. */
 licet_status lic_engine_enter(licet_engine *engine, lic_call *call, licet_error **error);

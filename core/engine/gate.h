@@ -35,6 +35,12 @@ static inline lic_gate_lane *lic_gate_enter(lic_gate *gate)
     return NULL;
 }
 
+/* For who does not enter, but can be seen in another way by who closes, and is seen before asking this. */
+static inline bool lic_gate_is_closed(const lic_gate *gate)
+{
+    return atomic_load(&gate->closed);
+}
+
 static inline void lic_gate_leave(lic_gate_lane *lane)
 {
     atomic_fetch_sub_explicit(&lane->inside, 1, memory_order_release);

@@ -17,6 +17,7 @@ typedef struct writing {
     size_t             change_count;
     const lic_program *program; /* of the head; this and what follows: under the lock */
     lic_snapshot       head;
+    bool               pinned; /* head is */
     lic_instant        now;
     uint64_t           revision; /* the new one */
     licet_error      **error;
@@ -188,13 +189,23 @@ static void writing_begin(writing *w)
 
     engine->store->methods->begin(engine->store, &head);
     lic_snapshot_pin(engine->graph, &w->head);
+    w->pinned  = true;
     w->program = lic_engine_program(engine, &w->head);
     w->now     = lic_instant_of(lic_engine_now(engine));
 }
 
+/* Everything is judged, and the store may change. What a reader has pinned can't be freed: a writer who needed memory
+ * would wait for himself. The program stays, since only a write of a schema retires one. */
+static void writing_judged(writing *w)
+{
+    if (w->pinned)
+        lic_snapshot_unpin(&w->head);
+    w->pinned = false;
+}
+
 static void writing_end(writing *w)
 {
-    lic_snapshot_unpin(&w->head);
+    writing_judged(w);
     w->engine->store->methods->end(w->engine->store);
 }
 
@@ -259,6 +270,7 @@ static licet_status write_inside(writing *w, const licet_write_request *request)
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(type_updates(w, request));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
+    writing_judged(w);
     LIC_TRY(store->methods->apply(store, w->changes, w->change_count, &w->revision, w->error));
 done:
     return status;
@@ -327,6 +339,7 @@ static licet_status delete_inside(writing *w, const licet_delete_request *reques
     LIC_TRY(lic_filter_compile(w->program, &request->filter, LIC_FILTER_DELETE, &filter, w->error));
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
+    writing_judged(w);
     LIC_TRY(store->methods->erase(store, &filter, w->now, request->limit, request->allow_partial, count, &w->revision,
                                   w->error));
 done:
@@ -401,6 +414,7 @@ static licet_status install_schema(writing *w, licet_schema **schema)
         return status;
     if (!lic_schemas_add(&engine->schemas, w->head.revision + 1, schema))
         return lic_fail_memory(w->error);
+    writing_judged(w);
     status = engine->store->methods->apply(engine->store, NULL, 0, &w->revision, w->error);
     if (status != LICET_OK)
         lic_schemas_withdraw(&engine->schemas);

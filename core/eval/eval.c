@@ -31,18 +31,19 @@ typedef struct row {
     uint32_t attribute; /* its caveat; LIC_NO_ATTRIBUTE: none */
 } row;
 
+/* Node and depth lie apart: as neighbours they are read as one word, which has to wait for the two stores before it. */
 struct lic_eval_frame {
     const lic_condition *condition; /* the finding from the operands so far: condition of LIC_IF, */
     uint32_t             value;     /* a lic_value, */
     uint32_t             need;      /* and its depth, counted from this frame's goal */
-    lic_rel              relation;  /* the goal that ends with this frame; LIC_NO_REL: it is a part of the one below */
     uint32_t             node;
+    uint32_t             next;  /* FRAME_OPERANDS: the next operand. FRAME_USERSETS: the next allowed type */
     uint32_t             depth; /* left for the goal */
     uint8_t              kind;
     uint8_t              join;
     bool                 empty;       /* no operand was looked at yet */
     uint8_t              ready_count; /* rows that were read ahead */
-    uint32_t             next;        /* FRAME_OPERANDS: the next operand. FRAME_USERSETS: the next allowed type */
+    lic_rel              relation; /* the goal that ends with this frame; LIC_NO_REL: it is a part of the one below */
     uint32_t             end;
     union {
         const uint32_t *operands; /* indices into ops */
@@ -119,16 +120,18 @@ static bool make_room(walk *w)
     return true;
 }
 
-/* A frame to be, on top of the stack but not on it yet: it goes on with w->count++, or is forgotten. NULL: out of
- * memory. Older pointers to frames are void afterwards. */
-INLINE frame *prepare(walk *w, frame_kind kind, frame_join join, lic_goal goal, uint32_t depth)
+/* Where the next frame goes; its contents are of no meaning. NULL: out of memory. Older pointers to frames are void
+ * afterwards. */
+INLINE frame *next_frame(walk *w)
 {
     lic_eval *eval = w->eval;
-    frame    *f;
 
-    if (w->count == eval->frame_capacity && !make_room(w))
-        return NULL;
-    f              = &eval->frames[w->count];
+    return w->count < eval->frame_capacity || make_room(w) ? &eval->frames[w->count] : NULL;
+}
+
+/* Makes a frame of it, on top of the stack but not on it yet: it goes on with w->count++, or is forgotten. */
+INLINE void frame_init(frame *f, frame_kind kind, frame_join join, lic_goal goal, uint32_t depth)
+{
     f->condition   = NULL;
     f->value       = LIC_NO;
     f->need        = 1;
@@ -139,7 +142,6 @@ INLINE frame *prepare(walk *w, frame_kind kind, frame_join join, lic_goal goal, 
     f->join        = (uint8_t)join;
     f->empty       = true;
     f->ready_count = 0;
-    return f;
 }
 
 /* goal.relation is LIC_NO_REL for an operator inside a permission. */
@@ -150,10 +152,11 @@ INLINE lic_finding begin_operator(walk *w, uint32_t op_index, lic_goal goal, uin
     const frame_join   join    = op->kind == LIC_OP_INTERSECTION ? JOIN_AND
                                  : op->kind == LIC_OP_EXCLUSION  ? JOIN_MINUS
                                                                  : JOIN_OR;
-    frame             *f       = prepare(w, FRAME_OPERANDS, join, goal, depth);
+    frame             *f       = next_frame(w);
 
     if (f == NULL)
         return no_finding(WALK_STOPPED);
+    frame_init(f, FRAME_OPERANDS, join, goal, depth);
     f->next = 0;
     if (op->kind == LIC_OP_UNION || join != JOIN_OR) {
         f->operands = program->children + op->first;
@@ -168,8 +171,9 @@ INLINE lic_finding begin_operator(walk *w, uint32_t op_index, lic_goal goal, uin
 
 /* ------------------------------------------------------------------- rows */
 
-/* Goes on to the next allowed type of a relation that brings in members of usersets; false: there is none. */
-static bool next_slot(const walk *w, frame *f)
+/* Goes on to the next allowed type of a relation that brings in members of usersets; false: there is none. whole: the
+ * frame's walk is over all rows, untouched yet. */
+static bool next_slot(const walk *w, frame *f, bool whole)
 {
     const lic_program  *program  = w->eval->program;
     const lic_relation *relation = &w->relations[f->relation];
@@ -185,7 +189,10 @@ static bool next_slot(const walk *w, frame *f)
         if (f->depth > 1 && lic_goal_is_leaf(&program->relations[f->target]) &&
             !lic_program_reaches(program, f->target, w->eval->subject_definition))
             continue;
-        lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ relation->slot, f->node }, allowed->slot, &f->walk);
+        if (whole)
+            lic_walk_narrow(&f->walk, allowed->slot);
+        else
+            lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ relation->slot, f->node }, allowed->slot, &f->walk);
         return true;
     }
     f->target = LIC_NO_REL;
@@ -198,7 +205,7 @@ INLINE bool read_userset(const walk *w, frame *f, row *next)
     lic_ref subject;
 
     while (f->target == LIC_NO_REL || !lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
-        if (!next_slot(w, f))
+        if (!next_slot(w, f, false))
             return false;
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
@@ -237,23 +244,23 @@ INLINE lic_finding remembered(walk *w, lic_goal goal, uint32_t depth)
     return ++eval->goals > GOALS_BEFORE_MEMO ? make_memo(w) : no_finding(LIC_NOT_FOUND);
 }
 
-/* The usersets of a relation whose own rows gave `direct`. */
-INLINE lic_finding begin_usersets(walk *w, lic_goal goal, uint32_t depth, lic_ways_in ways, lic_membership direct)
+/* The usersets of a relation whose own rows, over which the walk of the frame to be goes, gave `direct`. Apart, because
+ * what it needs of the stack would be paid for by all the goals that don't come here. */
+static __attribute__((noinline)) lic_finding begin_usersets(walk *w, lic_goal goal, uint32_t depth, lic_ways_in ways,
+                                                            lic_membership direct)
 {
     const lic_finding known = remembered(w, goal, depth);
-    frame            *f;
+    frame            *f     = &w->eval->frames[w->count];
 
     if (lic_finding_value(known) != LIC_NOT_FOUND)
         return known;
-    f = prepare(w, FRAME_USERSETS, JOIN_OR, goal, depth);
-    if (f == NULL)
-        return no_finding(WALK_STOPPED);
+    frame_init(f, FRAME_USERSETS, JOIN_OR, goal, depth);
     f->value     = direct.value;
     f->condition = direct.condition;
-    f->target    = LIC_NO_REL;
     f->next      = ways.first;
     f->end       = ways.end;
-    if (!read_userset(w, f, &f->ready[0])) /* mostly there is none, and no need for a frame */
+    /* Mostly there is none, and no need for a frame. */
+    if (!next_slot(w, f, true) || !read_userset(w, f, &f->ready[0]))
         return lic_finding_of(direct.value, direct.condition, 1);
     f->ready_count = 1;
     if (is_in_progress(w, goal))
@@ -273,13 +280,23 @@ INLINE lic_finding begin_permission(walk *w, lic_goal goal, uint32_t depth)
     return begin_operator(w, w->relations[goal.relation].op, goal, depth);
 }
 
-/* Most relations have no rows on most objects; that is seen at a glance. */
-INLINE bool has_rows(const walk *w, lic_ref resource)
+/* A relation that brings in usersets. Most have no rows on most objects; that is seen at a glance. */
+INLINE lic_finding begin_rows(walk *w, lic_goal goal, uint32_t depth, lic_ways_in ways)
 {
-    lic_walk rows;
+    frame         *f = next_frame(w);
+    lic_membership direct;
 
-    lic_walk_subjects(w->eval->snapshot, resource, &rows);
-    return !lic_goal_rows_ended(&rows);
+    if (f == NULL)
+        return no_finding(WALK_STOPPED);
+    lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->relations[goal.relation].slot, goal.node }, &f->walk);
+    if (lic_goal_rows_ended(&f->walk))
+        return lic_finding_of(LIC_NO, NULL, 1);
+    direct = lic_goal_direct_of(w->eval, ways, &f->walk);
+    if (direct.value == LIC_FAILED)
+        return stop(w, direct.failure);
+    if (direct.value == LIC_YES)
+        return lic_finding_of(LIC_YES, NULL, 1);
+    return begin_usersets(w, goal, depth, ways, direct);
 }
 
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
@@ -298,13 +315,11 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
     if (relation->is_permission)
         return begin_permission(w, goal, depth);
     ways = lic_goal_ways_in(w->eval, relation);
-    if (ways.first != ways.end && !has_rows(w, (lic_ref){ relation->slot, goal.node }))
-        return lic_finding_of(LIC_NO, NULL, 1);
+    if (ways.first != ways.end)
+        return begin_rows(w, goal, depth, ways);
     direct = lic_goal_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
     if (direct.value == LIC_FAILED)
         return stop(w, direct.failure);
-    if (direct.value != LIC_YES && ways.first != ways.end)
-        return begin_usersets(w, goal, depth, ways, direct);
     return lic_finding_of(direct.value, direct.condition, 1);
 }
 
@@ -325,12 +340,13 @@ static lic_finding begin_caveated(walk *w, const row *from, uint32_t depth)
 {
     const row            copy   = *from; /* frames may move */
     const lic_membership caveat = lic_goal_caveated(w->eval, copy.attribute);
-    frame               *f      = prepare(w, FRAME_CAVEATED, JOIN_AND, (lic_goal){ LIC_NO_REL, copy.goal.node }, depth);
+    frame               *f      = next_frame(w);
 
     if (f == NULL)
         return no_finding(WALK_STOPPED);
     if (caveat.value == LIC_FAILED)
         return stop(w, caveat.failure);
+    frame_init(f, FRAME_CAVEATED, JOIN_AND, (lic_goal){ LIC_NO_REL, copy.goal.node }, depth);
     f->value       = caveat.value;
     f->condition   = caveat.condition;
     f->empty       = false;
@@ -348,7 +364,7 @@ INLINE lic_finding step_along(walk *w, const row *next, uint32_t depth)
 INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_t depth)
 {
     const frame_join join = op->kind == LIC_OP_ARROW_ALL ? JOIN_AND : JOIN_OR;
-    frame           *f    = prepare(w, FRAME_ARROW, join, (lic_goal){ LIC_NO_REL, node }, depth);
+    frame           *f    = next_frame(w);
 
     if (f == NULL)
         return no_finding(WALK_STOPPED);
@@ -360,6 +376,7 @@ INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_
     /* Of a single row, any and all are what it gives. */
     if (lic_goal_rows_ended(&f->walk) || !read_target(w, f, &f->ready[0]))
         return step_along(w, &f->ready[1], depth);
+    frame_init(f, FRAME_ARROW, join, (lic_goal){ LIC_NO_REL, node }, depth);
     f->ready_count = 2;
     w->count++;
     return no_finding(OPERAND_BEGUN);
@@ -477,17 +494,22 @@ static lic_finding end_frames(walk *w)
     return finding;
 }
 
+INLINE frame *top(const walk *w)
+{
+    return &w->eval->frames[w->count - 1];
+}
+
 static lic_membership run(walk *w, lic_goal root)
 {
     lic_finding finding = begin_goal(w, root, w->eval->limits.max_depth);
 
     while (w->count > 0 && w->stopped == LIC_FAILURE_NONE) {
-        frame   *f = &w->eval->frames[w->count - 1];
+        frame   *f = top(w);
         unsigned value;
 
         finding = f->kind == FRAME_OPERANDS ? next_operand(w, f) : next_row(w, f);
         value   = lic_finding_value(finding);
-        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(w, f, finding)))
+        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(w, top(w), finding))) /* it may have moved */
             finding = end_frames(w);
     }
     if (w->stopped != LIC_FAILURE_NONE)

@@ -92,27 +92,48 @@ static inline lic_membership lic_goal_row(const lic_eval *eval, lic_ref resource
 typedef struct lic_ways_in {
     bool     plain;    /* a row that holds the subject itself */
     bool     wildcard; /* a row that holds all of the subject's type (also the usersets of the type) */
-    uint32_t first;    /* the allowed types that bring in usersets lie in allowed[first .. end) */
+    uint32_t first;    /* the allowed types that bring in usersets are some of allowed[first .. end) */
     uint32_t end;
 } lic_ways_in;
 
 static inline lic_ways_in lic_goal_ways_in(const lic_eval *eval, const lic_relation *relation)
 {
-    const lic_program *program = eval->program;
-    const uint32_t     end     = relation->first_allowed + relation->allowed_count;
-    lic_ways_in        ways    = { false, false, end, end };
+    const uint32_t end  = relation->first_allowed + relation->allowed_count;
+    lic_ways_in    ways = { false, false, relation->first_userset, end };
 
     for (uint32_t i = relation->first_allowed; i < end; i++) {
-        const lic_allowed *allowed = &program->allowed[i];
+        const lic_allowed *allowed = &eval->program->allowed[i];
 
         if (allowed->wildcard)
             ways.wildcard |= allowed->definition == eval->subject_definition;
         else
             ways.plain |= allowed->slot == eval->subject.slot;
-        if (ways.first == end && lic_allowed_userset(program, relation, allowed) != LIC_NO_REL)
-            ways.first = i;
     }
     return ways;
+}
+
+/* The same among a resource's rows that are at hand. */
+static inline lic_membership lic_goal_row_of(const lic_eval *eval, const lic_walk *rows, lic_ref subject)
+{
+    uint32_t attribute;
+
+    if (!lic_walk_has(rows, subject, &attribute))
+        return LIC_MEMBERSHIP_NO;
+    return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_attributed(eval, attribute);
+}
+
+/* lic_goal_direct from these rows. */
+static inline lic_membership lic_goal_direct_of(const lic_eval *eval, lic_ways_in ways, const lic_walk *rows)
+{
+    lic_membership found = LIC_MEMBERSHIP_NO;
+
+    if (ways.plain)
+        found = lic_goal_row_of(eval, rows, eval->subject);
+    if (ways.wildcard && found.value == LIC_NO)
+        found = lic_goal_row_of(eval, rows, eval->everyone);
+    else if (ways.wildcard && found.value != LIC_YES)
+        found = lic_membership_or(eval->arena, found, lic_goal_row_of(eval, rows, eval->everyone));
+    return found;
 }
 
 /* What the rows of the subject itself and of its type's wildcard give. */

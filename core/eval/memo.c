@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-#define FIRST_CAPACITY ((size_t)64)
+#define FIRST_CAPACITY ((size_t)256)
 
 typedef struct memo_entry {
     uint64_t    key;   /* goal_key; 0: free */
@@ -25,10 +25,10 @@ static uint64_t goal_key(lic_goal goal)
     return (uint64_t)(goal.relation + 1) << 32 | goal.node;
 }
 
-static memo_entry *entry_of(const lic_eval_memo *memo, uint64_t key)
+static inline memo_entry *entry_of(const lic_eval_memo *memo, uint64_t key)
 {
     size_t mask = memo->capacity - 1;
-    size_t at   = (size_t)lic_hash_u64(key) & mask;
+    size_t at   = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask; /* nobody outside chooses keys */
 
     while (memo->entries[at].key != 0 && memo->entries[at].key != key)
         at = (at + 1) & mask;

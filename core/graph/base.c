@@ -137,6 +137,35 @@ bool lic_base_change(lic_base *base, lic_epochs *epochs, lic_direction direction
     return true;
 }
 
+static size_t largest_of_ranges(const lic_ranges *ranges)
+{
+    size_t largest = 0;
+
+    for (uint32_t i = 0; ranges != NULL && i < ranges->count; i++) {
+        const lic_piece *piece = atomic_load_explicit(&ranges->pieces[i], memory_order_relaxed);
+
+        if (piece != NULL && piece->size > largest)
+            largest = piece->size;
+    }
+    return largest;
+}
+
+size_t lic_base_largest_piece(const lic_base *base)
+{
+    size_t largest = 0;
+
+    for (int direction = LIC_FORWARD; direction <= LIC_REVERSE; direction++) {
+        const lic_directory *directory = atomic_load_explicit(&base->directions[direction], memory_order_relaxed);
+
+        for (uint32_t i = 0; directory != NULL && i < directory->count; i++) {
+            size_t size = largest_of_ranges(atomic_load_explicit(&directory->slots[i], memory_order_relaxed));
+
+            largest = size > largest ? size : largest;
+        }
+    }
+    return largest;
+}
+
 static void free_ranges(lic_ranges *ranges, lic_attributes *attributes)
 {
     if (ranges == NULL)

@@ -45,6 +45,8 @@ static inline const lic_piece *lic_base_piece(const lic_base *base, lic_directio
  * false: out of memory, nothing changed. */
 bool lic_base_change(lic_base *base, lic_epochs *epochs, lic_direction direction, uint32_t range,
                      const lic_piece_place *place, const lic_piece_change *changes, size_t count);
-void lic_base_free(lic_base *base);
+/* Bytes of the largest piece. The merge's. */
+size_t lic_base_largest_piece(const lic_base *base);
+void   lic_base_free(lic_base *base);
 
 #endif

@@ -22,7 +22,7 @@ lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const l
 
 static size_t index_size(size_t capacity)
 {
-    return sizeof(lic_index) + capacity * sizeof(uint64_t);
+    return sizeof(lic_index) + (capacity / 16 + capacity) * sizeof(uint64_t);
 }
 
 static void index_free(void *memory, void *thing)
@@ -65,10 +65,22 @@ void lic_delta_free(lic_delta *delta)
     lic_free(delta->memory, delta, sizeof *delta);
 }
 
+/* Whoever must find the entry has seen something that was stored after it, so the bit needs no order of its own. */
+static void filter_add(lic_index *index, uint32_t hash)
+{
+    size_t            bit  = hash & (4 * index->capacity - 1);
+    _Atomic uint64_t *word = &index->filter[bit / 64];
+
+    atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) | UINT64_C(1) << (bit % 64),
+                          memory_order_relaxed);
+}
+
 static void index_add(lic_index *index, uint32_t hash, uint32_t value)
 {
     size_t mask = index->capacity - 1;
     size_t i    = hash & mask;
+
+    filter_add(index, hash);
 
     while (atomic_load_explicit(&index->slots[i], memory_order_relaxed) != 0)
         i = (i + 1) & mask;
@@ -106,6 +118,7 @@ static bool index_reserve(lic_delta *delta, _Atomic(lic_index *) *place, size_t 
         return false;
     }
     index->capacity = capacity;
+    index->slots    = index->filter + capacity / 16;
     for (size_t i = 0; i < before; i++) {
         uint64_t slot = atomic_load_explicit(&old->slots[i], memory_order_relaxed);
 
@@ -202,11 +215,6 @@ bool lic_delta_reserve_ranges(lic_delta *delta, uint64_t resource_key, uint64_t 
     return reserve_range(delta, LIC_FORWARD, resource_key) && reserve_range(delta, LIC_REVERSE, subject_key);
 }
 
-static uint32_t origin_hash(const lic_delta *delta, lic_direction direction, uint64_t origin)
-{
-    return (uint32_t)(lic_edge_hash(delta->seed, origin, direction) >> 32);
-}
-
 uint32_t lic_delta_origin(const lic_delta *delta, lic_direction direction, uint64_t origin)
 {
     const lic_index *index = atomic_load(&delta->origins[direction]);
@@ -216,7 +224,7 @@ uint32_t lic_delta_origin(const lic_delta *delta, lic_direction direction, uint6
 
     if (index == NULL)
         return LIC_NONE;
-    hash     = origin_hash(delta, direction, origin);
+    hash     = lic_origin_hash(delta, direction, origin);
     position = hash;
     while ((found = lic_index_next(index, hash, &position)) != LIC_NONE)
         if (lic_delta_record(delta, found)->ends[direction] == origin)
@@ -247,10 +255,10 @@ static void link_origin(lic_delta *delta, lic_direction direction, uint32_t inde
     record->next_group[direction] = newest;
     atomic_init(&record->next[direction], LIC_NONE);
     if (newest == LIC_NONE) {
-        index_add(hash, origin_hash(delta, direction, origin), index);
+        index_add(hash, lic_origin_hash(delta, direction, origin), index);
         delta->origin_count[direction]++;
     } else {
-        index_replace(hash, origin_hash(delta, direction, origin), newest, index);
+        index_replace(hash, lic_origin_hash(delta, direction, origin), newest, index);
     }
 }
 

@@ -117,14 +117,20 @@ void lic_graph_unlock(lic_graph *graph)
     lic_mutex_unlock(&graph->lock);
 }
 
+/* An id is never given up, so none may come out of what is left for deletions: then refused writes would use it up. */
+static uint32_t intern_with_room(lic_graph *graph, lic_type type, lic_str id)
+{
+    return lic_merge_leaves_room(graph, 1, true) ? lic_nodes_intern(&graph->nodes, type, id) : LIC_NONE;
+}
+
 uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)
 {
-    uint32_t node = lic_nodes_intern(&graph->nodes, type, id);
+    uint32_t node = intern_with_room(graph, type, id);
 
     if (node != LIC_NONE)
         return node;
     lic_merge_for_memory(graph);
-    return lic_nodes_intern(&graph->nodes, type, id);
+    return intern_with_room(graph, type, id);
 }
 
 const lic_attribute *lic_graph_attribute(const lic_graph *graph, uint32_t attribute)
@@ -175,6 +181,16 @@ static bool reserve(lic_graph *graph, lic_delta *delta, const lic_change *change
             return false;
     }
     return lic_delta_reserve(delta, count);
+}
+
+/* Revisions without changes need nothing. */
+static bool leaves_room(const lic_graph *graph, const lic_change *changes, size_t count)
+{
+    bool adds = false;
+
+    for (size_t i = 0; i < count && !adds; i++)
+        adds = changes[i].present;
+    return count == 0 || lic_merge_leaves_room(graph, count, adds);
 }
 
 static void count_edge(lic_graph *graph, const lic_change *change)
@@ -228,7 +244,9 @@ static bool try_apply(lic_graph *graph, const lic_change *changes, size_t count)
 
     lic_merge_help(graph);
     delta = current_delta(graph);
-    if (!reserve(graph, delta, changes, count))
+    /* Asked twice: what is reserved stays with the delta, also when the write is given up. */
+    if (!leaves_room(graph, changes, count) || !reserve(graph, delta, changes, count) ||
+        !leaves_room(graph, changes, count))
         return false;
     head   = atomic_load_explicit(&graph->head, memory_order_relaxed);
     reader = lic_epoch_enter(&graph->epochs); /* a merge may replace the pieces that are looked at */

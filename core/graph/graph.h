@@ -22,7 +22,7 @@
  * transactions: a new revision becomes visible by one store, after all its records are in place.
  *
  * Revisions count 1, 2, 3, ... History: past revisions can be read exactly while they are inside the
- * window; but a merge gives up what lies further back than the last few ten thousand changes. */
+ * window; but a merge gives up what lies further back than the last few thousand changes. */
 #ifndef LIC_GRAPH_GRAPH_H
 #define LIC_GRAPH_GRAPH_H
 
@@ -61,7 +61,7 @@ typedef struct lic_graph lic_graph;
 
 typedef struct lic_graph_options {
     uint64_t history_window_ms; /* how long past revisions stay readable, at most; 0: 24 h */
-    /* Inside the window, a merge never gives up more recent changes than these, memory permitting. 0: 65,536, or
+    /* Inside the window, a merge never gives up more recent changes than these, memory permitting. 0: 4,096, or
      * a sixteenth of the edges where that is more. */
     size_t min_history_changes;
     bool   no_threads; /* tests: merge in the writing call, if no reader from before the last merge is left */
@@ -152,6 +152,8 @@ void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot);
 /* Pins a past revision. Nothing is pinned unless LIC_PIN_OK. */
 lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot);
 void    lic_snapshot_unpin(lic_snapshot *snapshot);
+/* Waits until no snapshot is pinned. For closing: whoever still pins one lets go of it at once. */
+void lic_graph_await_readers(lic_graph *graph);
 
 /* lic_graph_find_node for who has a snapshot: cheaper, it needs no pin of its own. */
 uint32_t lic_snapshot_find_node(const lic_snapshot *snapshot, lic_type type, lic_str id);
@@ -190,6 +192,11 @@ void lic_walk_resources(const lic_snapshot *snapshot, lic_ref subject, lic_walk 
 void lic_walk_resources_in(const lic_snapshot *snapshot, lic_ref subject, lic_slot resource_slot, lic_walk *walk);
 /* false: no more. */
 bool lic_walk_next(lic_walk *walk, lic_ref *end);
+
+/* For walks over all subjects that have not gone on yet, so that one look at a resource is enough: does it lead to
+ * this subject? Yields the edge's attribute as lic_snapshot_find does. / Only the subjects of one slot from here on. */
+bool lic_walk_has(const lic_walk *walk, lic_ref subject, uint32_t *attribute);
+void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot);
 
 /* Edges of a resource slot in order of (resource node, subject key): the same order at every revision, so
  * a position in it is good for a cursor. */

@@ -3,14 +3,15 @@
 
 #include "base/clock.h"
 
-#define MIN_HISTORY_CHANGES ((size_t)65536)
+#define MIN_HISTORY_CHANGES ((size_t)4096)
 /* A sixteenth of the edges is kept as history at least, and as much more collects before the next merge: then
  * a change pays for rewriting 32 edges at most, whatever the size of the graph. */
 #define HISTORY_SHARE 16
-/* A merge needs some memory before it gives back more, so it must not come too late: when the room left is less than
- * this for each change, history ends, whatever should be kept. Twice what an edge takes in the base, and as much
- * as the delta's hashes grow by when they double. */
-#define MERGE_BYTES 128
+/* A merge needs some memory before it gives back more, so that much must be left for each change in the log: what an
+ * edge takes in the base and in the list of changes, and as much as the delta grows by when its hashes double. */
+#define MERGE_BYTES 256
+/* A share of the limit is for deletions alone: without it a full graph could never be emptied again. */
+#define RESERVE_SHARE 16
 #define MIN_HURRIED_CHANGES 256u
 /* How long a writer that needs memory waits for others. */
 #define MEMORY_PATIENCE_MS 100
@@ -19,6 +20,8 @@
 /* The log's tail that may be left to copy under the write lock. */
 #define SMALL_TAIL 256u
 #define COPY_STEP 1024u
+/* Of a merge's thread to begin the next one, 50 us apart. */
+#define LOCK_ATTEMPTS 20
 
 /* ---------------------------------------------------- which part, and when */
 
@@ -294,6 +297,7 @@ static bool run(lic_graph *graph, uint64_t patience_ms, bool locked)
     bool       ready = wait_for_readers(graph, merge->grace, patience_ms) && merge_base(graph) && make_next(graph);
     bool       done;
 
+    atomic_store_explicit(&merge->largest_piece, lic_base_largest_piece(&graph->base), memory_order_relaxed);
     if (ready && locked)
         swap_deltas(graph);
     else if (ready)
@@ -304,11 +308,6 @@ static bool run(lic_graph *graph, uint64_t patience_ms, bool locked)
     atomic_store_explicit(&merge->stage, LIC_MERGE_IDLE, memory_order_release);
     lic_epoch_reclaim(&graph->epochs);
     return done;
-}
-
-static void merge_thread(void *graph)
-{
-    run(graph, PATIENT, false);
 }
 
 /* The thread has nothing left to do once no merge runs. */
@@ -331,14 +330,66 @@ static bool is_due(const lic_graph *graph, const lic_delta *delta)
     return log_count(delta) >= graph->merge.not_before && log_count(delta) > batch && log_count(delta) - batch >= kept;
 }
 
-/* Will there soon be no room to merge? */
+/* Room to merge so many changes, with the largest piece there twice while it is rewritten? */
+static bool has_room(const lic_graph *graph, uint64_t changes, bool adds)
+{
+    const lic_memory *owner = graph->owner;
+    size_t            used  = atomic_load_explicit(&owner->used, memory_order_relaxed);
+    size_t            room  = used < owner->limit ? owner->limit - used : 0;
+    size_t            kept  = atomic_load_explicit(&graph->merge.largest_piece, memory_order_relaxed);
+
+    if (adds)
+        kept += owner->limit / RESERVE_SHARE; /* a piece is smaller than the limit: no overflow */
+    return room >= kept && (room - kept) / MERGE_BYTES >= changes;
+}
+
+bool lic_merge_leaves_room(const lic_graph *graph, size_t more, bool adds)
+{
+    const lic_delta *delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+
+    return has_room(graph, (uint64_t)log_count(delta) + more, adds);
+}
+
+/* Will there soon be no room to merge? Twice the log, so that it is done before a write has to wait for it. */
 static bool is_urgent(const lic_graph *graph, const lic_delta *delta)
 {
-    size_t   used  = atomic_load_explicit(&graph->owner->used, memory_order_relaxed);
-    size_t   room  = used < graph->owner->limit ? graph->owner->limit - used : 0;
     uint32_t count = log_count(delta);
 
-    return count >= graph->merge.not_before && count >= MIN_HURRIED_CHANGES && room / MERGE_BYTES < count;
+    return count >= graph->merge.not_before && count >= MIN_HURRIED_CHANGES &&
+           !has_room(graph, (uint64_t)count * 2, true);
+}
+
+/* Plans the next merge, if changes enough for one came in meanwhile: after a large import nobody may write for a long
+ * time. Gives up after a few attempts, because a writer may hold the lock to wait for this thread's end; it has seen
+ * by then that no merge runs, and begins one itself. */
+static bool plan_next(lic_graph *graph)
+{
+    lic_delta *delta;
+    uint64_t   horizon;
+    bool       work = false;
+
+    for (int i = 0; pthread_mutex_trylock(&graph->lock) != 0; i++) {
+        if (i == LOCK_ATTEMPTS)
+            return false;
+        lic_sleep_us(50);
+    }
+    delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    if (stage_of(graph) == LIC_MERGE_IDLE && !atomic_load_explicit(&graph->closing, memory_order_relaxed) &&
+        is_due(graph, delta)) {
+        horizon = reachable_horizon(graph, delta, LIC_MERGE_OLD);
+        work    = log_upto(delta, horizon) > 0;
+        if (work)
+            plan(graph, horizon);
+    }
+    lic_mutex_unlock(&graph->lock);
+    return work;
+}
+
+static void merge_thread(void *graph)
+{
+    do
+        run(graph, PATIENT, false);
+    while (plan_next(graph));
 }
 
 void lic_merge_start_due(lic_graph *graph)

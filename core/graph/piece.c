@@ -250,7 +250,7 @@ static void rank_marks(lic_piece *piece)
 
     for (uint32_t i = 0; i < lic_piece_mark_words(piece->edges); i++) {
         marks[i].rank = rank;
-        rank += (uint32_t)__builtin_popcountll(marks[i].bits);
+        rank += lic_bit_count(marks[i].bits);
     }
 }
 

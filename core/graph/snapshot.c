@@ -41,6 +41,12 @@ void lic_snapshot_unpin(lic_snapshot *snapshot)
     lic_epoch_leave(epochs_of(snapshot->graph), snapshot->reader);
 }
 
+void lic_graph_await_readers(lic_graph *graph)
+{
+    while (!lic_epoch_passed(&graph->epochs, UINT64_MAX - 1))
+        lic_sleep_us(50);
+}
+
 /* The piece is loaded before the delta is asked: a piece that a later revision changed is in place only when the
  * delta has a record of the change. */
 bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)

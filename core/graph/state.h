@@ -32,8 +32,11 @@ typedef struct lic_merge {
     uint64_t    horizon;    /* the revision that the base will be at */
     uint64_t    grace;      /* epoch of the last swap: its readers must have gone before a piece is replaced */
     uint32_t    not_before; /* after a failure: no new attempt until the log is this long */
-    bool        joinable;   /* `thread` ran the last merge and was not joined */
-    pthread_t   thread;
+
+    _Atomic size_t largest_piece; /* bytes, after the last merge: what rewriting it takes */
+
+    bool      joinable; /* `thread` ran the last merge and was not joined */
+    pthread_t thread;
 } lic_merge;
 
 struct lic_graph {

@@ -6,7 +6,7 @@
 #include "state.h"
 
 /* The piece's keys of the origin, or those of one slot among them. */
-static void start_base(lic_walk *walk, uint32_t node, lic_slot far_slot)
+static inline void start_base(lic_walk *walk, uint32_t node, lic_slot far_slot)
 {
     const lic_piece *piece = walk->piece;
     uint64_t         low   = (uint64_t)far_slot << 32;
@@ -38,8 +38,16 @@ static void start_delta(lic_walk *walk, lic_slot far_slot)
     walk->touched = walk->group != LIC_NONE;
 }
 
-static void walk_start(const lic_snapshot *snapshot, lic_ref origin, bool reverse, bool one_slot, lic_slot far_slot,
-                       lic_walk *walk)
+static inline void start_untouched(lic_walk *walk)
+{
+    walk->group   = LIC_NONE;
+    walk->record  = LIC_NONE;
+    walk->touched = false;
+}
+
+/* Inlined, so that each kind of walk has its own: most of a check's rows are looked for where there are none. */
+static inline __attribute__((always_inline)) void walk_start(const lic_snapshot *snapshot, lic_ref origin, bool reverse,
+                                                             bool one_slot, lic_slot far_slot, lic_walk *walk)
 {
     walk->snapshot  = snapshot;
     walk->origin    = lic_ref_key(origin);
@@ -50,7 +58,10 @@ static void walk_start(const lic_snapshot *snapshot, lic_ref origin, bool revers
                                      origin.node >> LIC_PIECE_BITS);
     walk->limit     = atomic_load_explicit(&snapshot->delta->record_count, memory_order_acquire);
     start_base(walk, origin.node, far_slot);
-    start_delta(walk, far_slot);
+    if (lic_delta_may_touch(snapshot->delta, reverse ? LIC_REVERSE : LIC_FORWARD, walk->origin))
+        start_delta(walk, far_slot);
+    else
+        start_untouched(walk);
     walk->plain = !walk->touched && !walk->attributed;
 }
 
@@ -131,4 +142,44 @@ bool lic_walk_next(lic_walk *walk, lic_ref *end)
         }
     }
     return false;
+}
+
+/* The position of the key among those of the origin; LIC_NONE: it is not there. */
+static inline uint32_t position_of(const lic_walk *walk, uint64_t key)
+{
+    const lic_piece *piece = walk->piece;
+    uint32_t         at    = walk->next;
+
+    if (walk->end - at > LIC_PIECE_SHORT)
+        return lic_piece_find(piece, (uint32_t)walk->origin, key,
+                              lic_edge_hash(&walk->snapshot->graph->seed, walk->origin, key));
+    while (at < walk->end && piece->keys[at] < key)
+        at++;
+    return at < walk->end && piece->keys[at] == key ? at : LIC_NONE;
+}
+
+bool lic_walk_has(const lic_walk *walk, lic_ref subject, uint32_t *attribute)
+{
+    uint32_t position;
+
+    if (walk->touched)
+        return lic_snapshot_find(walk->snapshot, ref_of(walk->origin), subject, attribute);
+    position   = position_of(walk, lic_ref_key(subject));
+    *attribute = LIC_NO_ATTRIBUTE;
+    if (position != LIC_NONE && walk->attributed)
+        *attribute = lic_piece_attribute(walk->piece, position);
+    return position != LIC_NONE;
+}
+
+void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot)
+{
+    uint64_t low = (uint64_t)subject_slot << 32;
+
+    if (walk->touched) {
+        lic_walk_subjects_in(walk->snapshot, ref_of(walk->origin), subject_slot, walk);
+        return;
+    }
+    walk->one_slot = true;
+    walk->next     = lic_piece_lower_bound(walk->piece, walk->next, walk->end, low);
+    walk->end      = lic_piece_lower_bound(walk->piece, walk->next, walk->end, low + (UINT64_C(1) << 32));
 }

@@ -66,6 +66,7 @@ static bool copy_relation(compiler *c, lic_rel m)
     relation->op            = UINT32_MAX;
     relation->first_allowed = member->first_type;
     relation->allowed_count = (uint32_t)member->ast->type_count;
+    relation->first_userset = relation->first_allowed + relation->allowed_count;
     return relation->name.data != NULL && relation->slot != LIC_NO_SLOT &&
            lic_map_add(&definition->relations, relation->name, m, &found);
 }
@@ -99,6 +100,8 @@ static void copy_type(compiler *c, lic_rel relation, size_t index)
         .wildcard   = type->wildcard,
         .expiration = type->expiration,
     };
+    if (ref->member != LIC_NO_REL && !p->relations[relation].has_usersets)
+        p->relations[relation].first_userset = from->first_type + (uint32_t)index;
     p->relations[relation].has_usersets |= ref->member != LIC_NO_REL;
     p->relations[relation].has_wildcards |= type->wildcard;
 }
@@ -427,16 +430,34 @@ void lic_program_release(lic_program *program)
     lic_free(memory, program, sizeof *program);
 }
 
+/* Up to so many names are looked through, which costs less than hashing one. */
+#define FEW_NAMES 8
+
 uint32_t lic_program_definition(const lic_program *program, lic_str name)
 {
-    return lic_str_given(name) ? lic_map_find(&program->definition_names, name) : LIC_NO_DEFINITION;
+    if (!lic_str_given(name))
+        return LIC_NO_DEFINITION;
+    if (program->definition_count > FEW_NAMES)
+        return lic_map_find(&program->definition_names, name);
+    for (uint32_t i = 0; i < program->definition_count; i++)
+        if (lic_str_equal(program->definitions[i].name, name))
+            return i;
+    return LIC_NO_DEFINITION;
 }
 
 lic_rel lic_program_relation(const lic_program *program, uint32_t definition, lic_str name)
 {
+    const lic_definition *d;
+
     if (definition >= program->definition_count || !lic_str_given(name))
         return LIC_NO_REL;
-    return lic_map_find(&program->definitions[definition].relations, name);
+    d = &program->definitions[definition];
+    if (d->relation_count > FEW_NAMES)
+        return lic_map_find(&d->relations, name);
+    for (lic_rel i = d->first_relation; i < d->first_relation + d->relation_count; i++)
+        if (lic_str_equal(program->relations[i].name, name))
+            return i;
+    return LIC_NO_REL;
 }
 
 uint32_t lic_program_caveat(const lic_program *program, lic_str name)

@@ -66,6 +66,7 @@ typedef struct lic_relation {
     uint32_t op;            /* permission: root in ops[]. Relation: UINT32_MAX */
     uint32_t first_allowed; /* relation: allowed[first_allowed .. + allowed_count) */
     uint32_t allowed_count;
+    uint32_t first_userset; /* of these the first that names a relation; none: first_allowed + allowed_count */
     /* A permission that is nothing but another name: what it finally names; any other: itself (api.md 4.9). */
     lic_rel alias_of;
 } lic_relation;

@@ -160,16 +160,16 @@ static bool make_room(decoder *d, lic_str text)
 
 static licet_status each_line(decoder *d, const lic_yaml_node *node, lic_map *seen)
 {
-    lic_str      text   = node->text;
-    licet_status status = LICET_OK;
+    lic_yaml_walk walk   = lic_yaml_walk_from(d->file->source, node);
+    lic_str       text   = node->text;
+    licet_status  status = LICET_OK;
 
     for (size_t start = 0; start < text.size && status == LICET_OK;) {
         size_t  end  = start + lic_str_find(lic_str_slice(text, start, text.size), '\n');
         lic_str line = lic_str_trim(lic_str_slice(text, start, end));
 
         if (line.size > 0 && !lic_str_starts_with(line, LIC_STR("//")))
-            status = add_relationship(d, seen, line,
-                                      lic_yaml_position(d->file->source, node, (size_t)(line.data - text.data)));
+            status = add_relationship(d, seen, line, lic_yaml_walk_to(&walk, (size_t)(line.data - text.data)));
         start = end + 1;
     }
     return status;

@@ -29,41 +29,62 @@ static size_t blanks_before(lic_str line)
     return n;
 }
 
-/* Follows the block's lines through source and text side by side: whatever folding did, a line's words stand in both in
- * the same order, with only spaces and newlines between lines. */
-static lic_position position_in_block(lic_str source, const lic_yaml_node *node, size_t offset)
+lic_yaml_walk lic_yaml_walk_from(lic_str source, const lic_yaml_node *node)
 {
-    lic_position best = { node->position.line + 1, 1 };
-    lic_str      rest = source;
-    size_t       at   = 0;
+    lic_yaml_walk walk = { .node = node, .rest = source, .line = node->position.line + 1 };
 
-    for (uint32_t n = 0; n < node->position.line; n++)
-        (void)next_line(&rest);
-    for (uint32_t line = node->position.line + 1; rest.size > 0; line++) {
-        lic_str raw    = next_line(&rest);
-        size_t  indent = blanks_before(raw);
-        lic_str words  = lic_str_trim(raw);
+    walk.one_line = !node->block && lic_str_find(node->text, '\n') == node->text.size;
+    walk.words    = (lic_position){ walk.line, 1 };
+    for (uint32_t n = 0; node->block && n < node->position.line; n++)
+        (void)next_line(&walk.rest);
+    return walk;
+}
 
-        if (words.size == 0)
-            continue;
-        while (at < node->text.size && (node->text.data[at] == ' ' || node->text.data[at] == '\n'))
+/* Follows the block's lines through source and text side by side: whatever folding did, a line's words stand in both in
+ * the same order, with only spaces and newlines between lines. Stops before the line that begins behind the offset. */
+static void walk_lines(lic_yaml_walk *walk, size_t offset)
+{
+    lic_str text = walk->node->text;
+
+    while (walk->rest.size > 0) {
+        lic_str rest  = walk->rest;
+        lic_str raw   = next_line(&rest);
+        lic_str words = lic_str_trim(raw);
+        size_t  at    = walk->end;
+
+        while (words.size > 0 && at < text.size && (text.data[at] == ' ' || text.data[at] == '\n'))
             at++;
-        if (at > offset || !lic_str_starts_with(lic_str_slice(node->text, at, node->text.size), words))
-            break;
-        best.line   = line;
-        best.column = (uint32_t)(indent + lic_utf8_count(lic_str_slice(node->text, at, offset)) + 1);
-        at += words.size;
+        if (words.size > 0 && (at > offset || !lic_str_starts_with(lic_str_slice(text, at, text.size), words)))
+            return;
+        if (words.size > 0) {
+            walk->words = (lic_position){ walk->line, (uint32_t)blanks_before(raw) + 1 };
+            walk->start = at;
+            walk->end   = at + words.size;
+        }
+        walk->rest = rest;
+        walk->line++;
     }
-    return best;
+}
+
+lic_position lic_yaml_walk_to(lic_yaml_walk *walk, size_t offset)
+{
+    const lic_yaml_node *node     = walk->node;
+    lic_position         position = node->position;
+
+    if (node->block) {
+        walk_lines(walk, offset);
+        position = walk->words;
+    }
+    if (node->block || walk->one_line)
+        position.column += (uint32_t)lic_utf8_count(lic_str_slice(node->text, walk->start, offset));
+    if (walk->one_line && node->quoted)
+        position.column++;
+    return position;
 }
 
 lic_position lic_yaml_position(lic_str source, const lic_yaml_node *node, size_t offset)
 {
-    lic_position position = node->position;
+    lic_yaml_walk walk = lic_yaml_walk_from(source, node);
 
-    if (node->block)
-        return position_in_block(source, node, offset);
-    if (lic_str_find(node->text, '\n') == node->text.size)
-        position.column += (uint32_t)(lic_utf8_count(lic_str_slice(node->text, 0, offset)) + (node->quoted ? 1 : 0));
-    return position;
+    return lic_yaml_walk_to(&walk, offset);
 }

@@ -43,4 +43,18 @@ const lic_yaml_node *lic_yaml_find(const lic_yaml_node *mapping, lic_str key);
  * the text's own position for others. `offset` counts bytes of the text. */
 lic_position lic_yaml_position(lic_str source, const lic_yaml_node *text, size_t offset);
 
+/* The same for many offsets of one text that never decrease: all of them together read the text once. */
+typedef struct lic_yaml_walk {
+    const lic_yaml_node *node;
+    bool                 one_line;
+    lic_str              rest;  /* of a block's source: lines that were not reached */
+    uint32_t             line;  /* number of the first of them */
+    lic_position         words; /* of the last line that was reached: where its words begin */
+    size_t               start; /* of these words in the text */
+    size_t               end;
+} lic_yaml_walk;
+
+lic_yaml_walk lic_yaml_walk_from(lic_str source, const lic_yaml_node *text);
+lic_position  lic_yaml_walk_to(lic_yaml_walk *walk, size_t offset);
+
 #endif

@@ -18,6 +18,7 @@ typedef struct reader {
     size_t          anchored_count;
     size_t          anchored_capacity;
     lic_yaml_node  *stack[LIC_MAX_YAML_NESTING]; /* open collections, outermost first */
+    lic_map         keys[LIC_MAX_YAML_NESTING];  /* of each of them, if it is a mapping: key -> place */
     size_t          depth;
     lic_yaml_node  *root;
     size_t          written; /* nodes that stand in the text, aliases included */
@@ -46,11 +47,18 @@ static licet_status check_growth(reader *r, const lic_yaml_node *node, lic_posit
     return LICET_OK;
 }
 
+/* A mapping's keys are looked up in a table: a file may have a hundred thousand. */
 static licet_status check_key(reader *r, const lic_yaml_node *mapping, const lic_yaml_node *key)
 {
+    lic_str  text  = lic_str_given(key->text) ? key->text : LIC_STR("");
+    uint32_t place = (uint32_t)mapping->count;
+    uint32_t first;
+
     if (key->kind == LIC_YAML_SEQUENCE || key->kind == LIC_YAML_MAPPING)
         return wrong(r, LICET_KIND_TYPE, key->position, "a key must be a text");
-    if (lic_yaml_find(mapping, key->text) != NULL)
+    if (!lic_map_add(&r->keys[r->depth - 1], text, place, &first))
+        return lic_fail_memory(r->error);
+    if (first != place)
         return lic_fail(r->error, LICET_INVALID_ARGUMENT, LICET_KIND_SYNTAX, key->position,
                         "the key %Q is given twice in one mapping", &key->text);
     return LICET_OK;
@@ -167,6 +175,7 @@ static licet_status on_start(reader *r, lic_yaml_kind kind, const yaml_char_t *a
     if ((status = remember_anchor(r, anchor, node)) != LICET_OK ||
         (status = attach(r, node, node->position)) != LICET_OK)
         return status;
+    lic_map_init(&r->keys[r->depth], r->arena->memory, r->anchors.key);
     r->stack[r->depth++] = node;
     return LICET_OK;
 }
@@ -176,6 +185,7 @@ static licet_status on_end(reader *r)
     lic_yaml_node *node   = r->stack[--r->depth];
     size_t         weight = 1;
 
+    lic_map_free(&r->keys[r->depth]);
     for (size_t i = 0; i < node->count; i++)
         weight += node->children[i]->weight; /* each at most ten times the text: no overflow */
     node->weight = weight;
@@ -282,6 +292,8 @@ licet_status lic_yaml_parse(lic_arena *arena, lic_str source, lic_yaml_node **ro
     status = read_events(&r);
     if (status == LICET_OK)
         *root = r.root;
+    while (r.depth > 0)
+        lic_map_free(&r.keys[--r.depth]);
     lic_map_free(&r.anchors);
     yaml_parser_delete(&r.parser);
     return status;

@@ -136,11 +136,50 @@ def random_world(rng, acyclic=False):
     """A world. acyclic: usersets and arrows only lead to objects of a higher number, so no path is endless."""
     schema = _drop_lost_usersets(random_schema(rng, acyclic))
     rows = set()
+    climbing = _climb(rng, schema) if rng.random() < 0.3 else None
     for t, members in schema.items():
         for name, (kind, shapes) in members.items():
             if kind == "relation":
                 _rows(rng, rows, t, name, shapes, acyclic)
+    if climbing is not None:
+        _chain(rng, rows, schema, climbing)
     return World(schema, rows)
+
+
+def _climb(rng, schema):
+    """A permission that asks itself again one object further up, as folders do, in one of several shapes."""
+    t = rng.choice([t for t in schema if t not in TYPES[:2]])
+    schema[t]["chain"] = schema[t]["side"] = ("relation", [(t, None)])
+    up = (rng.choice(["any", "any", "all"]), "chain", "climb")
+    names = [("name", name) for name in schema[t] if name.startswith(("rel", "perm"))]
+    names += [(kind, "side", name) for _, name in names for kind in ("any", "any", "all")]
+    one, other = rng.choice(names), rng.choice(names)
+    shapes = [
+        ("+", [one, up]),
+        ("+", [up, one, other]),
+        ("&", [one, ("+", [other, up])]),
+        ("-", ("+", [one, up]), other),
+        ("-", one, up),
+        ("+", [("&", [one, up]), ("-", up, other)]),
+        ("+", [("name", "climb2"), one]),
+    ]
+    schema[t]["climb"] = ("permission", rng.choice(shapes))
+    schema[t]["climb2"] = ("permission", ("+", [up, ("&", [one, other])]))
+    return t
+
+
+def _chain(rng, rows, schema, t):
+    """A long path up from the first object, with relationships of all kinds strewn along it, or at its end only."""
+    ids = ["%s0" % t[0]] + ["deep%d" % n for n in range(rng.randint(4, 45))]
+    rows.update((t, lower, "chain", t, upper, None) for lower, upper in zip(ids, ids[1:]))
+    relations = [(name, body) for name, (kind, body) in schema[t].items() if kind == "relation" and name not in ("chain", "side")]
+    density = rng.choice([0.02, 0.3, 1])
+    for oid in ids[-1:] if density == 1 else ids:
+        rows.add((t, oid, "side", t, oid, None))
+        for name, shapes in relations:
+            for stype, relation in shapes:
+                if stype in TYPES[:2] and rng.random() < density:
+                    rows.add((t, oid, name, stype, "*" if relation == "*" else stype[0] + "1", None))
 
 
 def _rows(rng, rows, t, name, shapes, acyclic):
@@ -167,8 +206,9 @@ def subjects(rng, world):
 
 
 def objects(world):
-    """Every object, and for each type one that occurs nowhere."""
-    return [(t, i) for t in world.schema for i in ["%s%d" % (t[0], n) for n in range(IDS)] + ["unseen"]]
+    """Every object, and for each type one that occurs nowhere. Those along a long path too: each is a path's start."""
+    deep = [(t, i) for t, i in world.objects if i.startswith("deep")]
+    return deep + [(t, i) for t in world.schema for i in ["%s%d" % (t[0], n) for n in range(IDS)] + ["unseen"]]
 
 
 def questions(world):

@@ -383,6 +383,77 @@ static void an_engine_that_is_full_refuses_writes_and_answers_on(void **state)
     world_close(&w);
 }
 
+/* New documents, `count` in one write. */
+static licet_status write_documents(licet_engine *engine, size_t *next, size_t count)
+{
+    enum { MOST = 512 };
+    licet_write_request request = LICET_WRITE_REQUEST_INIT;
+    licet_update        updates[MOST];
+    char                ids[MOST][32];
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(ids[i], sizeof ids[i], "document-%zu", (*next)++);
+        updates[i] = (licet_update){ LICET_TOUCH, LICET_RELATIONSHIP_INIT };
+        assert_int_equal(
+            licet_relationship_parse(LICET_STR("document:x#viewer@user:ana"), &updates[i].relationship, NULL),
+            LICET_OK);
+        updates[i].relationship.resource_id = text_of(ids[i]);
+    }
+    request.updates      = updates;
+    request.update_count = count;
+    return licet_write(engine, &request, NULL, NULL);
+}
+
+/* Large writes, then smaller and smaller ones, until there is no room for one relationship, and still trying. */
+static void fill(licet_engine *engine)
+{
+    size_t next = 0;
+
+    for (size_t count = 512; count > 0;)
+        if (write_documents(engine, &next, count) != LICET_OK)
+            count /= 2;
+    for (size_t i = 0; i < 100; i++)
+        (void)!write_documents(engine, &next, i % 2 == 0 ? 1 : 512);
+}
+
+static void empty(licet_engine *engine)
+{
+    licet_delete_request request = LICET_DELETE_REQUEST_INIT;
+    licet_delete_result  result  = LICET_DELETE_RESULT_INIT;
+
+    request.filter.resource_type = LICET_STR("document");
+    request.limit                = 100;
+    request.allow_partial        = true;
+    do {
+        assert_int_equal(licet_delete_relationships(engine, &request, &result, NULL), LICET_OK);
+    } while (result.partial);
+}
+
+/* A grant that can not be taken back for want of memory would be worse than one that was refused. */
+static void an_engine_that_is_full_still_takes_access_away(void **state)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+    engine_world  w;
+
+    (void)state;
+    for (uint64_t mib = 1; mib <= 4; mib++) {
+        options.memory_limit_bytes = mib << 20;
+        world_open(&w, &options, SCHEMA, "document:d1#viewer@user:ana");
+        fill(w.engine);
+        assert_true(stored(w.engine) > mib * 4000);
+        world_delete(&w, "document:d1#viewer@user:ana\ndocument:document-9#viewer@user:ana");
+        world_done(&w);
+        assert_false(world_allowed(&w, "document:d1", "view", "user:ana"));
+        assert_false(world_allowed(&w, "document:document-9", "view", "user:ana"));
+        assert_true(world_allowed(&w, "document:document-10", "view", "user:ana"));
+        empty(w.engine);
+        assert_int_equal(stored(w.engine), 0);
+        world_touch(&w, "document:d1#viewer@user:ana");
+        assert_true(world_allowed(&w, "document:d1", "view", "user:ana"));
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +461,7 @@ int main(void)
         cmocka_unit_test(the_interface_survives_when_every_allocation_fails_from_some_on),
         cmocka_unit_test(json_text_survives_every_failed_allocation),
         cmocka_unit_test(an_engine_that_is_full_refuses_writes_and_answers_on),
+        cmocka_unit_test(an_engine_that_is_full_still_takes_access_away),
     };
 
     return cmocka_run_group_tests_name("faults/api", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -18,12 +19,18 @@ typedef struct observed {
     sigset_t blocked;
     uint32_t number;
     uint32_t number_again;
+    size_t   stack_bytes;
 } observed;
 
 static void observe(void *argument)
 {
-    observed *o = argument;
+    observed      *o = argument;
+    pthread_attr_t attributes;
 
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstacksize(&attributes, &o->stack_bytes);
+        pthread_attr_destroy(&attributes);
+    }
     pthread_sigmask(SIG_SETMASK, NULL, &o->blocked);
     o->number       = lic_thread_number();
     o->number_again = lic_thread_number();
@@ -51,6 +58,28 @@ static void a_thread_has_its_name_and_blocks_all_signals(void **state)
         assert_int_equal(sigismember(&o.blocked, signals[i]), 1);
         assert_int_equal(sigismember(&after, signals[i]), sigismember(&before, signals[i]));
     }
+}
+
+/* Neither a host with a stack limit of a few pages, nor one of gigabytes. */
+static void a_threads_stack_does_not_depend_on_the_hosts_limit(void **state)
+{
+    struct rlimit before;
+    observed      o[2];
+
+    (void)state;
+    memset(o, 0, sizeof o);
+    assert_int_equal(getrlimit(RLIMIT_STACK, &before), 0);
+    for (rlim_t i = 0; i < 2; i++) {
+        struct rlimit limit = { .rlim_cur = (rlim_t)(64 + i * 2048) << 10, .rlim_max = before.rlim_max };
+        pthread_t     thread;
+
+        assert_int_equal(setrlimit(RLIMIT_STACK, &limit), 0);
+        assert_true(lic_thread_start(&thread, "licet-test", observe, &o[i]));
+        lic_thread_join(thread);
+    }
+    assert_int_equal(setrlimit(RLIMIT_STACK, &before), 0);
+    assert_int_equal(o[0].stack_bytes, 1 << 20);
+    assert_int_equal(o[1].stack_bytes, 1 << 20);
 }
 
 static void threads_have_numbers_of_their_own_that_stay(void **state)
@@ -130,6 +159,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_has_its_name_and_blocks_all_signals),
+        cmocka_unit_test(a_threads_stack_does_not_depend_on_the_hosts_limit),
         cmocka_unit_test(threads_have_numbers_of_their_own_that_stay),
         cmocka_unit_test(a_mutex_lets_one_thread_in),
         cmocka_unit_test(sleeping_outlasts_a_signal),

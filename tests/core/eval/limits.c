@@ -52,6 +52,32 @@ static answer ask_number(check_world *w, const char *form, int number)
     return check_world_ask(w, question);
 }
 
+/* At some length the last goal is decided at the very moment when the stack of frames has to grow, and moves. */
+static void an_answer_found_while_the_stack_grows_is_kept(void **state)
+{
+    static const char *const schemas[] = {
+        "definition user {}\ndefinition folder {\n relation parent: folder\n relation next: folder\n"
+        " relation own: user\n permission view = next->own + parent->view\n}\n",
+        "definition user {}\ndefinition folder {\n relation parent: folder\n relation next: folder\n"
+        " relation own: user | folder#own\n permission view = own + parent->view\n}\n",
+    };
+
+    (void)state;
+    for (int s = 0; s < 2; s++)
+        for (int length = 1; length < 45; length++) {
+            check_world w;
+            char        row[80];
+
+            assert_true(check_world_open(&w, NULL, schemas[s]));
+            write_chain(&w, "folder:f?#parent@folder:f?", 0, length);
+            snprintf(row, sizeof row, "folder:f%d#next@folder:f%d\nfolder:f%d#own@user:u", length, length, length);
+            assert_true(check_world_write(&w, row));
+            assert_int_equal(check_world_ask(&w, "folder:f0#view@user:u"), ANSWER_YES);
+            assert_int_equal(check_world_ask(&w, "folder:f0#view@user:v"), ANSWER_NO);
+            check_world_close(&w);
+        }
+}
+
 /* ------------------------------------------------------------------- depth */
 
 /* The numbers of these tests were put to a running SpiceDB. */
@@ -522,6 +548,7 @@ static void a_check_survives_every_failed_allocation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_found_while_the_stack_grows_is_kept),
         cmocka_unit_test(arrows_reach_48_folders_far),
         cmocka_unit_test(usersets_reach_49_clubs_far),
         cmocka_unit_test(names_cost_one_each_and_aliases_nothing_for_another_type),

@@ -1,5 +1,6 @@
 #include "failing_memory.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,44 @@ typedef struct block_header {
     _Alignas(16) size_t size;
     size_t check; /* ~size while the block is alive */
 } block_header;
+
+/* Nobody is inside malloc when a test forks. The C library sees to that by itself, the sanitizers' allocators do not:
+ * every twentieth child of a parent with other threads would wait for ever for a lock that one of them held. */
+static pthread_mutex_t malloc_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_malloc(void)
+{
+    pthread_mutex_lock(&malloc_lock);
+}
+
+static void unlock_malloc(void)
+{
+    pthread_mutex_unlock(&malloc_lock);
+}
+
+/* Before anybody else: handlers that were registered later run earlier, so licet's own locks are taken before. */
+__attribute__((constructor)) static void hold_malloc_around_forks(void)
+{
+    if (pthread_atfork(lock_malloc, unlock_malloc, unlock_malloc) != 0)
+        abort();
+}
+
+static void *locked_resize(void *block, size_t size)
+{
+    void *resized;
+
+    lock_malloc();
+    resized = realloc(block, size); /* NULL: malloc */
+    unlock_malloc();
+    return resized;
+}
+
+static void locked_free(void *block)
+{
+    lock_malloc();
+    free(block);
+    unlock_malloc();
+}
 
 /* Not cmocka's fail(): this may run on any thread and below licet's locks. */
 static void check_block(const block_header *header, size_t size)
@@ -38,7 +77,7 @@ static void *failing_alloc(void *context, size_t size)
 
     if (must_fail(counts) || size > SIZE_MAX - sizeof *header)
         return NULL;
-    header = malloc(sizeof *header + size);
+    header = locked_resize(NULL, sizeof *header + size);
     if (header == NULL)
         return NULL;
     *header = (block_header){ .size = size, .check = ~size };
@@ -56,7 +95,7 @@ static void *failing_resize(void *context, void *pointer, size_t old_size, size_
     check_block(header, old_size);
     if (must_fail(counts) || new_size > SIZE_MAX - sizeof *header)
         return NULL;
-    moved = realloc(header, sizeof *header + new_size);
+    moved = locked_resize(header, sizeof *header + new_size);
     if (moved == NULL)
         return NULL;
     *moved = (block_header){ .size = new_size, .check = ~new_size };
@@ -71,7 +110,7 @@ static void failing_free(void *context, void *pointer, size_t size)
 
     check_block(header, size);
     header->check = 0;
-    free(header);
+    locked_free(header);
     atomic_fetch_sub(&counts->live_blocks, 1);
     atomic_fetch_sub(&counts->live_bytes, size);
 }
