@@ -74,6 +74,16 @@ static uint32_t add_number(lic_attributes *attributes)
     return count + 1;
 }
 
+size_t lic_attributes_bytes(const lic_attributes *attributes, const lic_attribute *content)
+{
+    uint32_t count = atomic_load_explicit(&attributes->count, memory_order_relaxed);
+    size_t   bytes = content->context.size;
+
+    if (atomic_load_explicit(&attributes->free, memory_order_relaxed) == 0)
+        bytes += lic_chunks_missing(&attributes->entries, count, sizeof(lic_attribute_entry));
+    return bytes;
+}
+
 uint32_t lic_attributes_new(lic_attributes *attributes, const lic_attribute *content)
 {
     char                *context = NULL;

@@ -52,6 +52,8 @@ static inline bool lic_attributes_any(const lic_attributes *attributes)
     return atomic_load_explicit(&attributes->count, memory_order_relaxed) != 0;
 }
 
+/* Writer. Bytes that one more would take. */
+size_t lic_attributes_bytes(const lic_attributes *attributes, const lic_attribute *content);
 /* Writer. Held once. LIC_NO_ATTRIBUTE: out of memory. */
 uint32_t lic_attributes_new(lic_attributes *attributes, const lic_attribute *content);
 /* By who holds it, or sees it while somebody does. States without an attribute are fine. */

@@ -27,6 +27,15 @@ bool lic_chunks_reserve(lic_chunks *array, lic_memory *memory, uint32_t from, ui
     return true;
 }
 
+size_t lic_chunks_missing(const lic_chunks *array, uint32_t index, size_t item_size)
+{
+    uint32_t offset;
+    uint32_t chunk = lic_chunk_of(index, &offset);
+
+    return atomic_load_explicit(&array->chunks[chunk], memory_order_relaxed) == NULL ? chunk_items(chunk) * item_size
+                                                                                     : 0;
+}
+
 void lic_chunks_free(lic_chunks *array, lic_memory *memory, size_t item_size)
 {
     for (uint32_t i = 0; i < LIC_CHUNKS_COUNT; i++)

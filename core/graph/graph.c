@@ -120,7 +120,7 @@ void lic_graph_unlock(lic_graph *graph)
 /* An id is never given up, so none may come out of what is left for deletions: then refused writes would use it up. */
 static uint32_t intern_with_room(lic_graph *graph, lic_type type, lic_str id)
 {
-    return lic_merge_leaves_room(graph, 1, true) ? lic_nodes_intern(&graph->nodes, type, id) : LIC_NONE;
+    return lic_merge_leaves_room(graph, 1, 0, true) ? lic_nodes_intern(&graph->nodes, type, id) : LIC_NONE;
 }
 
 uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)
@@ -138,14 +138,23 @@ const lic_attribute *lic_graph_attribute(const lic_graph *graph, uint32_t attrib
     return lic_edge_attributed(attribute) ? &lic_attributes_entry(&graph->attributes, attribute)->content : NULL;
 }
 
+/* Nor may attributes: their table, whose places are given again, but never up, grows by a fifth at once. */
+static uint32_t attribute_with_room(lic_graph *graph, const lic_attribute *content)
+{
+    const size_t bytes = lic_attributes_bytes(&graph->attributes, content);
+
+    return lic_merge_leaves_room(graph, 1, bytes, true) ? lic_attributes_new(&graph->attributes, content)
+                                                        : LIC_NO_ATTRIBUTE;
+}
+
 uint32_t lic_graph_attribute_new(lic_graph *graph, const lic_attribute *content)
 {
-    uint32_t attribute = lic_attributes_new(&graph->attributes, content);
+    uint32_t attribute = attribute_with_room(graph, content);
 
     if (attribute != LIC_NO_ATTRIBUTE)
         return attribute;
     lic_merge_for_memory(graph);
-    return lic_attributes_new(&graph->attributes, content);
+    return attribute_with_room(graph, content);
 }
 
 void lic_graph_attribute_retain(lic_graph *graph, uint32_t attribute)
@@ -190,7 +199,7 @@ static bool leaves_room(const lic_graph *graph, const lic_change *changes, size_
 
     for (size_t i = 0; i < count && !adds; i++)
         adds = changes[i].present;
-    return count == 0 || lic_merge_leaves_room(graph, count, adds);
+    return count == 0 || lic_merge_leaves_room(graph, count, 0, adds);
 }
 
 static void count_edge(lic_graph *graph, const lic_change *change)

@@ -8,10 +8,13 @@
  * a change pays for rewriting 32 edges at most, whatever the size of the graph. */
 #define HISTORY_SHARE 16
 /* A merge needs some memory before it gives back more, so that much must be left for each change in the log: what an
- * edge takes in the base and in the list of changes, and as much as the delta grows by when its hashes double. */
+ * edge takes in the base and in the list of changes, and as much as the delta grows by when its hashes double. What
+ * attributes add to an edge, 16 bytes in its pieces and its transition, is in it. */
 #define MERGE_BYTES 256
+/* At most this share of a piece are marks: 16 bytes for 64 keys of 8. */
+#define MARKS_SHARE 32
 /* A share of the limit is for deletions alone: without it a full graph could never be emptied again. */
-#define RESERVE_SHARE 16
+#define RESERVE_SHARE 12
 #define MIN_HURRIED_CHANGES 256u
 /* How long a writer that needs memory waits for others. */
 #define MEMORY_PATIENCE_MS 100
@@ -330,24 +333,27 @@ static bool is_due(const lic_graph *graph, const lic_delta *delta)
     return log_count(delta) >= graph->merge.not_before && log_count(delta) > batch && log_count(delta) - batch >= kept;
 }
 
-/* Room to merge so many changes, with the largest piece there twice while it is rewritten? */
-static bool has_room(const lic_graph *graph, uint64_t changes, bool adds)
+/* Room to merge so many changes, with the largest piece there twice while it is rewritten? The second may be the first
+ * with marks of attributes: a bit and its share of a rank for each key. */
+static bool has_room(const lic_graph *graph, uint64_t changes, size_t bytes, bool adds)
 {
     const lic_memory *owner = graph->owner;
     size_t            used  = atomic_load_explicit(&owner->used, memory_order_relaxed);
     size_t            room  = used < owner->limit ? owner->limit - used : 0;
     size_t            kept  = atomic_load_explicit(&graph->merge.largest_piece, memory_order_relaxed);
 
+    if (lic_attributes_any(&graph->attributes))
+        kept += kept / MARKS_SHARE;
     if (adds)
         kept += owner->limit / RESERVE_SHARE; /* a piece is smaller than the limit: no overflow */
-    return room >= kept && (room - kept) / MERGE_BYTES >= changes;
+    return room >= kept && room - kept >= bytes && (room - kept - bytes) / MERGE_BYTES >= changes;
 }
 
-bool lic_merge_leaves_room(const lic_graph *graph, size_t more, bool adds)
+bool lic_merge_leaves_room(const lic_graph *graph, size_t more, size_t bytes, bool adds)
 {
     const lic_delta *delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
 
-    return has_room(graph, (uint64_t)log_count(delta) + more, adds);
+    return has_room(graph, (uint64_t)log_count(delta) + more, bytes, adds);
 }
 
 /* Will there soon be no room to merge? Twice the log, so that it is done before a write has to wait for it. */
@@ -356,7 +362,7 @@ static bool is_urgent(const lic_graph *graph, const lic_delta *delta)
     uint32_t count = log_count(delta);
 
     return count >= graph->merge.not_before && count >= MIN_HURRIED_CHANGES &&
-           !has_room(graph, (uint64_t)count * 2, true);
+           !has_room(graph, (uint64_t)count * 2, 0, true);
 }
 
 /* Plans the next merge, if changes enough for one came in meanwhile: after a large import nobody may write for a long

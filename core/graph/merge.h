@@ -27,9 +27,9 @@ void lic_merge_help(lic_graph *graph);
 void lic_merge_start_due(lic_graph *graph);
 /* Joins the thread of a merge that has ended. Does not wait. */
 void lic_merge_join_ended(lic_graph *graph);
-/* Would a merge still be possible if so many changes more came into the log? If one of them adds an edge, then also
- * with some deletions before. */
-bool lic_merge_leaves_room(const lic_graph *graph, size_t more, bool adds);
+/* Would a merge still be possible if so many changes more came into the log, and so many bytes into use? If one of them
+ * adds an edge, then also with some deletions before. */
+bool lic_merge_leaves_room(const lic_graph *graph, size_t more, size_t bytes, bool adds);
 /* Gives up all history to get memory back, as far as readers let it and for a short time at most. */
 void lic_merge_for_memory(lic_graph *graph);
 

@@ -383,8 +383,18 @@ static void an_engine_that_is_full_refuses_writes_and_answers_on(void **state)
     world_close(&w);
 }
 
-/* New documents, `count` in one write. */
-static licet_status write_documents(licet_engine *engine, size_t *next, size_t count)
+static const char CAVEATED_SCHEMA[] = "caveat grown(age int, least int, note string) {\n"
+                                      "  age >= least && note != \"\"\n"
+                                      "}\n"
+                                      "definition user {}\n"
+                                      "definition document {\n"
+                                      "  relation viewer: user | user with grown\n"
+                                      "  permission view = viewer\n"
+                                      "}\n";
+
+/* New documents, `count` in one write; caveat and context may be NULL. */
+static licet_status write_documents(licet_engine *engine, const char *caveat, const char *context, size_t *next,
+                                    size_t count)
 {
     enum { MOST = 512 };
     licet_write_request request = LICET_WRITE_REQUEST_INIT;
@@ -398,6 +408,10 @@ static licet_status write_documents(licet_engine *engine, size_t *next, size_t c
             licet_relationship_parse(LICET_STR("document:x#viewer@user:ana"), &updates[i].relationship, NULL),
             LICET_OK);
         updates[i].relationship.resource_id = text_of(ids[i]);
+        if (caveat != NULL)
+            updates[i].relationship.caveat_name = text_of(caveat);
+        if (context != NULL)
+            updates[i].relationship.caveat_context = text_of(context);
     }
     request.updates      = updates;
     request.update_count = count;
@@ -405,15 +419,15 @@ static licet_status write_documents(licet_engine *engine, size_t *next, size_t c
 }
 
 /* Large writes, then smaller and smaller ones, until there is no room for one relationship, and still trying. */
-static void fill(licet_engine *engine)
+static void fill(licet_engine *engine, const char *caveat, const char *context)
 {
     size_t next = 0;
 
     for (size_t count = 512; count > 0;)
-        if (write_documents(engine, &next, count) != LICET_OK)
+        if (write_documents(engine, caveat, context, &next, count) != LICET_OK)
             count /= 2;
     for (size_t i = 0; i < 100; i++)
-        (void)!write_documents(engine, &next, i % 2 == 0 ? 1 : 512);
+        (void)!write_documents(engine, caveat, context, &next, i % 2 == 0 ? 1 : 512);
 }
 
 static void empty(licet_engine *engine)
@@ -439,13 +453,41 @@ static void an_engine_that_is_full_still_takes_access_away(void **state)
     for (uint64_t mib = 1; mib <= 4; mib++) {
         options.memory_limit_bytes = mib << 20;
         world_open(&w, &options, SCHEMA, "document:d1#viewer@user:ana");
-        fill(w.engine);
+        fill(w.engine, NULL, NULL);
         assert_true(stored(w.engine) > mib * 4000);
         world_delete(&w, "document:d1#viewer@user:ana\ndocument:document-9#viewer@user:ana");
         world_done(&w);
         assert_false(world_allowed(&w, "document:d1", "view", "user:ana"));
         assert_false(world_allowed(&w, "document:document-9", "view", "user:ana"));
         assert_true(world_allowed(&w, "document:document-10", "view", "user:ana"));
+        empty(w.engine);
+        assert_int_equal(stored(w.engine), 0);
+        world_touch(&w, "document:d1#viewer@user:ana");
+        assert_true(world_allowed(&w, "document:d1", "view", "user:ana"));
+        world_close(&w);
+    }
+}
+
+/* Caveats and contexts do not use up what is left for deletions, and are given back with their relationships. */
+static void an_engine_that_is_full_of_caveats_still_takes_access_away(void **state)
+{
+    char              large[1000];
+    const char *const contexts[] = { NULL, "{\"least\":18}", large };
+    licet_options     options    = LICET_OPTIONS_INIT;
+    engine_world      w;
+
+    (void)state;
+    options.memory_limit_bytes = 2 << 20;
+    snprintf(large, sizeof large, "{\"least\":18,\"note\":\"%-900d\"}", 0);
+    for (size_t i = 0; i < 3; i++) {
+        world_open(&w, &options, CAVEATED_SCHEMA, "document:d1#viewer@user:ana");
+        fill(w.engine, "grown", contexts[i]);
+        assert_true(stored(w.engine) > 500);
+        fill(w.engine, NULL, NULL);
+        world_delete(&w, "document:d1#viewer@user:ana\ndocument:document-9#viewer@user:ana");
+        world_done(&w);
+        assert_false(world_allowed(&w, "document:d1", "view", "user:ana"));
+        assert_false(world_allowed(&w, "document:document-9", "view", "user:ana"));
         empty(w.engine);
         assert_int_equal(stored(w.engine), 0);
         world_touch(&w, "document:d1#viewer@user:ana");
@@ -462,6 +504,7 @@ int main(void)
         cmocka_unit_test(json_text_survives_every_failed_allocation),
         cmocka_unit_test(an_engine_that_is_full_refuses_writes_and_answers_on),
         cmocka_unit_test(an_engine_that_is_full_still_takes_access_away),
+        cmocka_unit_test(an_engine_that_is_full_of_caveats_still_takes_access_away),
     };
 
     return cmocka_run_group_tests_name("faults/api", tests, NULL, NULL);
