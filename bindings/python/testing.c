@@ -274,8 +274,8 @@ static PyObject *map_to_py(evaluation *e, const lic_cel_map *map)
     PyObject *pairs = PyList_New((Py_ssize_t)map->count);
 
     for (size_t i = 0; pairs != NULL && i < map->count; i++) {
-        PyObject *pair = Py_BuildValue("[NN]", value_to_py(e, &map->entries[i].key),
-                                       value_to_py(e, &map->entries[i].value));
+        PyObject *pair =
+            Py_BuildValue("[NN]", value_to_py(e, &map->entries[i].key), value_to_py(e, &map->entries[i].value));
 
         if (pair == NULL)
             Py_CLEAR(pairs);
