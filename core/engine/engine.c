@@ -235,15 +235,9 @@ int64_t lic_engine_now(licet_engine *engine)
     return now > latest ? now : latest;
 }
 
-/* The clock is the only thing of an engine that a reader may change. */
-static int64_t now_of(void *engine)
+int64_t lic_engine_now_of(void *engine)
 {
     return lic_engine_now(engine);
-}
-
-lic_moment lic_engine_moment(const licet_engine *engine)
-{
-    return (lic_moment){ .now = now_of, .source = (void *)engine };
 }
 
 /* ------------------------------------------------------------ consistency */

@@ -80,8 +80,15 @@ static inline const lic_program *lic_engine_program(const licet_engine *engine, 
  * to us it then stands still, so what has expired stays so. */
 int64_t lic_engine_now(licet_engine *engine);
 
-/* The one time of a request. */
-lic_moment lic_engine_moment(const licet_engine *engine);
+int64_t lic_engine_now_of(void *engine); /* the same, as a lic_moment wants it */
+
+/* Begins the one time of a request. The clock is the only thing of an engine that who reads may change. */
+static inline void lic_engine_begin_moment(const licet_engine *engine, lic_moment *moment)
+{
+    moment->now     = lic_engine_now_of;
+    moment->source  = (void *)engine;
+    moment->is_read = false;
+}
 
 /* Puts defaults in place of 0: INVALID_ARGUMENT (kind config). */
 licet_status lic_options_check(licet_options *options, licet_error **error);

@@ -178,8 +178,7 @@ static bool add_goal(system *s, lic_goal goal, uint32_t distance, bool contrary)
     goal.relation = lic_goal_named(s->eval, relation, goal.relation);
     relation      = &s->eval->program->relations[goal.relation];
     if (lic_goal_is_leaf(relation))
-        return add_value(
-            s, lic_goal_direct(s->eval, lic_goal_ways_in(s->eval, relation), (lic_ref){ relation->slot, goal.node }));
+        return add_value(s, lic_goal_direct(s->eval, relation, goal.node));
     return add_node(s, goal, distance + 1, &number) && add_step(s, STEP_GOAL, contrary, number);
 }
 
@@ -199,7 +198,7 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
     const lic_relation *relation = &program->relations[goal.relation];
     const lic_ways_in   ways     = lic_goal_ways_in(s->eval, relation);
     const lic_ref       resource = { relation->slot, goal.node };
-    lic_membership      direct   = lic_goal_direct(s->eval, ways, resource);
+    lic_membership      direct   = lic_goal_direct(s->eval, relation, goal.node);
     uint32_t            operands = 1;
     uint32_t            attribute;
     lic_walk            walk;
@@ -216,27 +215,35 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
         if (userset == LIC_NO_REL)
             continue;
         lic_walk_subjects_in(s->eval->snapshot, resource, allowed->slot, &walk);
-        for (; lic_goal_next_row(s->eval, &walk, &row, &attribute); operands++)
+        while (lic_walk_next(&walk, &row)) {
+            attribute = walk.attribute;
+            if (!lic_goal_row_counts(s->eval, relation, lic_allowed_is_bare(allowed), row, &attribute))
+                continue;
+            operands++;
             if (!add_row(s, (lic_goal){ userset, row.node }, attribute, distance, false))
                 return false;
+        }
     }
     return add_operator(s, STEP_OR, operands);
 }
 
 static bool lay_arrow(system *s, const lic_op *arrow, uint32_t object, uint32_t distance, bool contrary)
 {
-    const lic_program *program  = s->eval->program;
-    uint32_t           operands = 0;
-    uint32_t           attribute;
-    lic_walk           walk;
-    lic_ref            row;
+    const lic_program  *program  = s->eval->program;
+    const lic_relation *tupleset = &program->relations[arrow->relation];
+    uint32_t            operands = 0;
+    uint32_t            attribute;
+    lic_walk            walk;
+    lic_ref             row;
 
-    lic_walk_subjects(s->eval->snapshot, (lic_ref){ program->relations[arrow->relation].slot, object }, &walk);
-    while (lic_goal_next_row(s->eval, &walk, &row, &attribute)) {
+    lic_walk_subjects(s->eval->snapshot, (lic_ref){ tupleset->slot, object }, &walk);
+    while (lic_walk_next(&walk, &row)) {
         bool          counts;
-        const lic_rel target = lic_goal_target(program, arrow, row.slot, &counts);
+        bool          bare;
+        const lic_rel target = lic_goal_target(program, arrow, row.slot, &counts, &bare);
 
-        if (!counts)
+        attribute = walk.attribute;
+        if (!counts || !lic_goal_row_counts(s->eval, tupleset, bare, row, &attribute))
             continue;
         operands++;
         if (!add_row(s, (lic_goal){ target, row.node }, attribute, distance, contrary))

@@ -53,6 +53,7 @@ struct lic_eval_frame {
     lic_rel  target;   /* what is asked of the subjects in the walk's rows; LIC_NO_REL: nothing */
     lic_slot row_slot; /* FRAME_ARROW: the slot that target and counts are about */
     bool     counts;
+    bool     bare; /* rows without an attribute count */
 };
 
 typedef lic_eval_frame frame;
@@ -186,6 +187,7 @@ static bool next_slot(const walk *w, frame *f)
             !lic_program_reaches(program, f->target, w->eval->subject_definition))
             continue;
         lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ relation->slot, f->node }, allowed->slot, &f->walk);
+        f->bare = lic_allowed_is_bare(allowed);
         return true;
     }
     f->target = LIC_NO_REL;
@@ -197,9 +199,12 @@ INLINE bool read_userset(const walk *w, frame *f, row *next)
 {
     lic_ref subject;
 
-    while (f->target == LIC_NO_REL || !lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
-        if (!next_slot(w, f))
-            return false;
+    do {
+        while (f->target == LIC_NO_REL || !lic_walk_next(&f->walk, &subject))
+            if (!next_slot(w, f))
+                return false;
+        next->attribute = f->walk.attribute;
+    } while (!lic_goal_row_counts(w->eval, &w->relations[f->relation], f->bare, subject, &next->attribute));
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
 }
@@ -210,13 +215,15 @@ INLINE bool read_target(const walk *w, frame *f, row *next)
     lic_ref subject;
 
     do {
-        if (!lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
+        if (!lic_walk_next(&f->walk, &subject))
             return false;
+        next->attribute = f->walk.attribute;
         if (subject.slot != f->row_slot) {
             f->row_slot = subject.slot;
-            f->target   = lic_goal_target(w->eval->program, f->arrow, subject.slot, &f->counts);
+            f->target   = lic_goal_target(w->eval->program, f->arrow, subject.slot, &f->counts, &f->bare);
         }
-    } while (!f->counts);
+    } while (!f->counts ||
+             !lic_goal_row_counts(w->eval, &w->relations[f->arrow->relation], f->bare, subject, &next->attribute));
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
 }
@@ -282,12 +289,26 @@ INLINE bool has_rows(const walk *w, lic_ref resource)
     return !lic_goal_rows_ended(&rows);
 }
 
+/* A relation that holds the subject by a row with an attribute. Apart from the rest, which it would slow down. */
+static __attribute__((noinline)) lic_finding begin_attributed(walk *w, lic_goal goal, uint32_t depth)
+{
+    const lic_relation  *relation = &w->relations[goal.relation];
+    const lic_ways_in    ways     = lic_goal_ways_in(w->eval, relation);
+    const lic_membership direct   = lic_goal_direct(w->eval, relation, goal.node);
+
+    if (direct.value == LIC_FAILED)
+        return stop(w, direct.failure);
+    if (direct.value != LIC_YES && ways.first != ways.end)
+        return begin_usersets(w, goal, depth, ways, direct);
+    return lic_finding_of(direct.value, direct.condition, 1);
+}
+
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
 static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
 {
     const lic_relation *relation = &w->relations[goal.relation];
     lic_ways_in         ways;
-    lic_membership      direct;
+    lic_direct          direct;
 
     if (lic_goal_is_subject(w->eval, relation, goal.node))
         return lic_finding_of(LIC_YES, NULL, 0);
@@ -300,12 +321,12 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
     ways = lic_goal_ways_in(w->eval, relation);
     if (ways.first != ways.end && !has_rows(w, (lic_ref){ relation->slot, goal.node }))
         return lic_finding_of(LIC_NO, NULL, 1);
-    direct = lic_goal_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
-    if (direct.value == LIC_FAILED)
-        return stop(w, direct.failure);
-    if (direct.value != LIC_YES && ways.first != ways.end)
-        return begin_usersets(w, goal, depth, ways, direct);
-    return lic_finding_of(direct.value, direct.condition, 1);
+    direct = lic_goal_find_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
+    if (direct == LIC_DIRECT_ATTRIBUTED)
+        return begin_attributed(w, goal, depth);
+    if (direct == LIC_DIRECT_NO && ways.first != ways.end)
+        return begin_usersets(w, goal, depth, ways, LIC_MEMBERSHIP_NO);
+    return lic_finding_of(direct == LIC_DIRECT_YES ? LIC_YES : LIC_NO, NULL, 1);
 }
 
 /* A step to another goal costs one of the depth. A goal without relation holds nobody. */
@@ -321,7 +342,7 @@ INLINE lic_finding step_to(walk *w, lic_goal goal, uint32_t depth)
 }
 
 /* A step that counts only if the row's caveat holds. */
-static lic_finding begin_caveated(walk *w, const row *from, uint32_t depth)
+static __attribute__((noinline)) lic_finding begin_caveated(walk *w, const row *from, uint32_t depth)
 {
     const row            copy   = *from; /* frames may move */
     const lic_membership caveat = lic_goal_caveated(w->eval, copy.attribute);
@@ -497,18 +518,21 @@ static lic_membership run(walk *w, lic_goal root)
 
 /* -------------------------------------------------------------- interface */
 
-lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts)
+lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts,
+                        bool *bare)
 {
     const lic_relation *tupleset = &program->relations[arrow->relation];
     const lic_allowed  *allowed  = program->allowed + tupleset->first_allowed;
+    uint32_t            found    = LIC_NO_DEFINITION;
 
-    *counts = false;
-    for (uint32_t i = 0; i < tupleset->allowed_count; i++)
+    *bare = false;
+    for (uint32_t i = 0; i < tupleset->allowed_count && !*bare; i++)
         if (allowed[i].slot == subject_slot && !allowed[i].wildcard) {
-            *counts = true;
-            return lic_program_target(program, arrow, allowed[i].definition);
+            found = allowed[i].definition;
+            *bare = lic_allowed_is_bare(&allowed[i]);
         }
-    return LIC_NO_REL;
+    *counts = found != LIC_NO_DEFINITION;
+    return *counts ? lic_program_target(program, arrow, found) : LIC_NO_REL;
 }
 
 bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed)
@@ -516,9 +540,26 @@ bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *rel
     const lic_allowed *all = program->allowed + relation->first_allowed;
 
     for (uint32_t i = 0; i < relation->allowed_count; i++)
-        if (all[i].slot == allowed->slot && !all[i].wildcard &&
-            (&all[i] < allowed || (all[i].caveat == LIC_NO_CAVEAT && !all[i].expiration)))
+        if (all[i].slot == allowed->slot && !all[i].wildcard && (&all[i] < allowed || lic_allowed_is_bare(&all[i])))
             return true;
+    return false;
+}
+
+/* Does the schema allow such a row? content: NULL for one without an attribute. */
+static bool fits(const lic_program *program, const lic_relation *relation, lic_ref row, const lic_attribute *content)
+{
+    const bool     expires = content != NULL && content->expires_at_s != LIC_NEVER_EXPIRES;
+    const uint32_t caveat  = content == NULL ? LIC_NO_CAVEAT : lic_program_numbered_caveat(program, content->caveat);
+
+    if (content != NULL && content->caveat != LIC_NO_CAVEAT_NAME && caveat == LIC_NO_CAVEAT)
+        return false;
+    for (uint32_t i = 0; i < relation->allowed_count; i++) {
+        const lic_allowed *allowed = &program->allowed[relation->first_allowed + i];
+
+        if (allowed->slot == row.slot && allowed->wildcard == (row.node == LIC_WILDCARD_NODE) &&
+            allowed->caveat == caveat && allowed->expiration == expires)
+            return true;
+    }
     return false;
 }
 
@@ -539,13 +580,13 @@ static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
     return lic_attribute_expired(attribute, moment->seconds, moment->nanoseconds);
 }
 
-bool lic_goal_holds_row(const lic_eval *eval, uint32_t *attribute)
+bool lic_goal_holds_row(const lic_eval *eval, const lic_relation *relation, lic_ref row, uint32_t *attribute)
 {
     const lic_attribute *content = lic_graph_attribute(eval->snapshot->graph, *attribute);
 
-    if (content->caveat == LIC_NO_CAVEAT_NAME)
+    if (content != NULL && content->caveat == LIC_NO_CAVEAT_NAME)
         *attribute = LIC_NO_ATTRIBUTE;
-    return !has_expired(eval, content);
+    return fits(eval->program, relation, row, content) && (content == NULL || !has_expired(eval, content));
 }
 
 lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute)
@@ -556,11 +597,22 @@ lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute)
                         : (lic_membership){ LIC_IF, LIC_FAILURE_NONE, leaf };
 }
 
-lic_membership lic_goal_attributed(const lic_eval *eval, uint32_t attribute)
+/* The membership that one stored row gives to its own subject. */
+static lic_membership row_of(const lic_eval *eval, const lic_relation *relation, uint32_t node, lic_ref subject)
 {
-    if (!lic_goal_holds_row(eval, &attribute))
+    uint32_t attribute;
+
+    if (!lic_snapshot_find(eval->snapshot, (lic_ref){ relation->slot, node }, subject, &attribute) ||
+        !lic_goal_holds_row(eval, relation, subject, &attribute))
         return LIC_MEMBERSHIP_NO;
     return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_caveated(eval, attribute);
+}
+
+lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, uint32_t node)
+{
+    const lic_membership direct = row_of(eval, relation, node, eval->subject);
+
+    return lic_membership_or(eval->arena, direct, row_of(eval, relation, node, eval->everyone));
 }
 
 lic_failure lic_goal_look(lic_eval *eval)
