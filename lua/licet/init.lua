@@ -231,7 +231,8 @@ licet.array = core.array
 licet.context_text = core.context_text
 
 --- Parses and checks a schema. `import` may read from the folder and nowhere else; without one it is refused.
----@type fun(text: string, options?: { folder?: string }): licet.Schema?, licet.Error?
+--- strict refuses NUL, marks of direction and escaped surrogates, which SpiceDB takes.
+---@type fun(text: string, options?: { folder?: string, strict?: boolean }): licet.Schema?, licet.Error?
 licet.Schema.parse = core.parse_schema
 
 --- Reads SpiceDB's notation.

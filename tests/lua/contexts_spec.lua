@@ -276,3 +276,33 @@ describe("a value", function()
         strict:close()
     end)
 end)
+
+describe("the example of caveats", function()
+    it("prints what it is about", function()
+        local lines = {}
+        local environment = setmetatable({
+            print = function(...)
+                local parts = { ... }
+
+                for i, part in ipairs(parts) do
+                    parts[i] = tostring(part)
+                end
+                lines[#lines + 1] = table.concat(parts, " ")
+            end,
+        }, { __index = _G })
+        local chunk
+
+        if setfenv then
+            chunk = setfenv(assert(loadfile "examples/caveats.lua"), environment)
+        else
+            chunk = assert(loadfile("examples/caveats.lua", "t", environment))
+        end
+        chunk()
+        assert.same({
+            "on Monday: true",
+            "on Sunday: false",
+            "who knows: false conditional missing day",
+            'gate:north#keeper@user:ana[on_duty:{"days":["mon","tue"]}]',
+        }, lines)
+    end)
+end)
