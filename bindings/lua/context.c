@@ -321,18 +321,20 @@ static void write_next(writer *w)
 
 void context_push(const reader *r, int index)
 {
-    lua_State *L = r->L;
+    lua_State *L     = r->L;
+    reader     named = *r;
     writer     w;
 
     if (lua_type(L, index) == LUA_TSTRING) {
         lua_pushvalue(L, index);
         return;
     }
+    named.field = "context";
+    if (!lua_istable(L, index))
+        refuse(&named, index, "table");
     w.L     = L;
     w.r     = r;
     w.depth = 0;
-    if (!lua_istable(L, index))
-        writer_refuse(&w, lua_pushfstring(L, "table expected, got %s", luaL_typename(L, index)));
     luaL_checkstack(L, 8, NULL);
     w.data     = lua_newuserdata(L, CONTEXT_ROOM);
     w.box      = lua_gettop(L);
