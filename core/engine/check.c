@@ -1,6 +1,6 @@
 /* One check, and what can be done with its result. The way of a check that is answered takes no lock, allocates
- * nothing and writes no memory that another thread writes. (Names of missing parameters are allocated, and a request that
- * meets an expiration may move the engine's clock.) */
+ * nothing and writes no memory that another thread writes. (Names of missing parameters are allocated, and a request
+ * that meets an expiration may move the engine's clock.) */
 #include "engine/question.h"
 
 #include "eval/conditions.h"

@@ -228,9 +228,8 @@ int64_t lic_engine_now(licet_engine *engine)
     if (engine->clock.now != NULL)
         return engine->clock.now(engine->clock.context);
     now = lic_wall_ns();
-    while (now > latest &&
-           !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
+    while (now > latest && !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now,
+                                                                  memory_order_relaxed, memory_order_relaxed)) {
     }
     return now > latest ? now : latest;
 }

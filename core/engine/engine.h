@@ -39,7 +39,7 @@ struct licet_engine {
     lic_store       *store;
     lic_schemas      schemas;
     lic_eval_limits  limits;
-    bool             strict; /* licet_options.strict */
+    bool             strict;    /* licet_options.strict */
     licet_clock      clock;     /* now NULL: the system's */
     _Atomic int64_t  latest_ns; /* the latest time that the system's clock has shown */
     lic_identity     identity;

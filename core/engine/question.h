@@ -63,8 +63,8 @@ static inline void lic_deny(licet_result *result)
 licet_status lic_question_decide(lic_eval *eval, const lic_condition *condition, licet_result *result,
                                  licet_error **error);
 
-/* Asks the evaluator, whose subject is the question's, and judges the condition of an IF. The last act of a check: nothing
- * but an answer changes the result. */
+/* Asks the evaluator, whose subject is the question's, and judges the condition of an IF. The last act of a check:
+ * nothing but an answer changes the result. */
 static inline licet_status lic_question_ask(lic_eval *eval, const lic_question *question, licet_result *result,
                                             licet_error **error)
 {

@@ -178,7 +178,7 @@ static bool next_slot(const walk *w, frame *f)
     while (f->next < f->end) {
         const lic_allowed *allowed = &program->allowed[f->next++];
 
-        f->target = lic_allowed_userset(program, relation, allowed);
+        f->target = allowed->userset;
         if (f->target == LIC_NO_REL)
             continue;
         /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
@@ -187,34 +187,49 @@ static bool next_slot(const walk *w, frame *f)
             !lic_program_reaches(program, f->target, w->eval->subject_definition))
             continue;
         lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ relation->slot, f->node }, allowed->slot, &f->walk);
-        f->bare = lic_allowed_is_bare(allowed);
+        f->bare = allowed->bare;
         return true;
     }
     f->target = LIC_NO_REL;
     return false;
 }
 
-/* The next row of a relation's usersets. */
-INLINE bool read_userset(const walk *w, frame *f, row *next)
+/* A row that does not count costs a step all the same. false: the walk is stopped. */
+static __attribute__((noinline)) bool skip_row(walk *w)
+{
+    const lic_failure failure = lic_goal_steps(w->eval, 1);
+
+    if (failure != LIC_FAILURE_NONE)
+        stop(w, failure);
+    return failure == LIC_FAILURE_NONE;
+}
+
+/* The next row of a relation's usersets. false: there is none, or the walk is stopped. */
+INLINE bool read_userset(walk *w, frame *f, row *next)
 {
     lic_ref subject;
 
-    do {
+    for (;;) {
         while (f->target == LIC_NO_REL || !lic_walk_next(&f->walk, &subject))
             if (!next_slot(w, f))
                 return false;
         next->attribute = f->walk.attribute;
-    } while (!lic_goal_row_counts(w->eval, &w->relations[f->relation], f->bare, subject, &next->attribute));
+        if (lic_goal_row_counts(w->eval, &w->relations[f->relation], f->bare, subject, &next->attribute))
+            break;
+        if (!skip_row(w))
+            return false;
+    }
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
 }
 
-/* The next row of an arrow's tupleset; its goal is without relation where the row's subject has no such name. */
-INLINE bool read_target(const walk *w, frame *f, row *next)
+/* The next row of an arrow's tupleset; its goal is without relation where the row's subject has no such name. false:
+ * there is none, or the walk is stopped. */
+INLINE bool read_target(walk *w, frame *f, row *next)
 {
     lic_ref subject;
 
-    do {
+    for (;;) {
         if (!lic_walk_next(&f->walk, &subject))
             return false;
         next->attribute = f->walk.attribute;
@@ -222,10 +237,20 @@ INLINE bool read_target(const walk *w, frame *f, row *next)
             f->row_slot = subject.slot;
             f->target   = lic_goal_target(w->eval->program, f->arrow, subject.slot, &f->counts, &f->bare);
         }
-    } while (!f->counts ||
-             !lic_goal_row_counts(w->eval, &w->relations[f->arrow->relation], f->bare, subject, &next->attribute));
+        if (f->counts &&
+            lic_goal_row_counts(w->eval, &w->relations[f->arrow->relation], f->bare, subject, &next->attribute))
+            break;
+        if (!skip_row(w))
+            return false;
+    }
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
+}
+
+/* What a row that could not be read means, where without it the finding is this. */
+INLINE lic_finding no_row(const walk *w, lic_finding otherwise)
+{
+    return w->stopped == LIC_FAILURE_NONE ? otherwise : no_finding(WALK_STOPPED);
 }
 
 static lic_finding make_memo(walk *w)
@@ -261,7 +286,7 @@ INLINE lic_finding begin_usersets(walk *w, lic_goal goal, uint32_t depth, lic_wa
     f->next      = ways.first;
     f->end       = ways.end;
     if (!read_userset(w, f, &f->ready[0])) /* mostly there is none, and no need for a frame */
-        return lic_finding_of(direct.value, direct.condition, 1);
+        return no_row(w, lic_finding_of(direct.value, direct.condition, 1));
     f->ready_count = 1;
     if (is_in_progress(w, goal))
         return stop(w, LIC_FAILURE_DEPTH); /* a cycle */
@@ -294,7 +319,7 @@ static __attribute__((noinline)) lic_finding begin_attributed(walk *w, lic_goal 
 {
     const lic_relation  *relation = &w->relations[goal.relation];
     const lic_ways_in    ways     = lic_goal_ways_in(w->eval, relation);
-    const lic_membership direct   = lic_goal_direct(w->eval, relation, goal.node);
+    const lic_membership direct   = lic_goal_direct(w->eval, relation, ways, goal.node);
 
     if (direct.value == LIC_FAILED)
         return stop(w, direct.failure);
@@ -377,10 +402,10 @@ INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_
     f->row_slot = LIC_NO_SLOT;
     lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->relations[op->relation].slot, node }, &f->walk);
     if (!read_target(w, f, &f->ready[1]))
-        return lic_finding_of(LIC_NO, NULL, 1);
+        return no_row(w, lic_finding_of(LIC_NO, NULL, 1));
     /* Of a single row, any and all are what it gives. */
     if (lic_goal_rows_ended(&f->walk) || !read_target(w, f, &f->ready[0]))
-        return step_along(w, &f->ready[1], depth);
+        return w->stopped == LIC_FAILURE_NONE ? step_along(w, &f->ready[1], depth) : no_finding(WALK_STOPPED);
     f->ready_count = 2;
     w->count++;
     return no_finding(OPERAND_BEGUN);
@@ -431,7 +456,7 @@ INLINE lic_finding next_row(walk *w, frame *f)
         next = f->ready[--f->ready_count];
     else if (f->kind == FRAME_CAVEATED ||
              !(f->kind == FRAME_USERSETS ? read_userset(w, f, &next) : read_target(w, f, &next)))
-        return no_finding(OPERANDS_ENDED);
+        return no_row(w, no_finding(OPERANDS_ENDED));
     return step_along(w, &next, f->depth);
 }
 
@@ -529,20 +554,10 @@ lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slo
     for (uint32_t i = 0; i < tupleset->allowed_count && !*bare; i++)
         if (allowed[i].slot == subject_slot && !allowed[i].wildcard) {
             found = allowed[i].definition;
-            *bare = lic_allowed_is_bare(&allowed[i]);
+            *bare = allowed[i].bare;
         }
     *counts = found != LIC_NO_DEFINITION;
     return *counts ? lic_program_target(program, arrow, found) : LIC_NO_REL;
-}
-
-bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed)
-{
-    const lic_allowed *all = program->allowed + relation->first_allowed;
-
-    for (uint32_t i = 0; i < relation->allowed_count; i++)
-        if (all[i].slot == allowed->slot && !all[i].wildcard && (&all[i] < allowed || lic_allowed_is_bare(&all[i])))
-            return true;
-    return false;
 }
 
 /* Does the schema allow such a row? content: NULL for one without an attribute. */
@@ -608,11 +623,13 @@ static lic_membership row_of(const lic_eval *eval, const lic_relation *relation,
     return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_caveated(eval, attribute);
 }
 
-lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, uint32_t node)
+lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node)
 {
-    const lic_membership direct = row_of(eval, relation, node, eval->subject);
+    lic_membership found = LIC_MEMBERSHIP_NO;
 
-    return lic_membership_or(eval->arena, direct, row_of(eval, relation, node, eval->everyone));
+    if (ways.plain)
+        found = row_of(eval, relation, node, eval->subject);
+    return ways.wildcard ? lic_membership_or(eval->arena, found, row_of(eval, relation, node, eval->everyone)) : found;
 }
 
 lic_failure lic_goal_look(lic_eval *eval)

@@ -42,26 +42,9 @@ static inline bool lic_goal_is_leaf(const lic_relation *relation)
     return !relation->is_permission && !relation->has_usersets;
 }
 
-/* Does a shape admit rows without caveat and expiration, or only rows that have what it demands? A row that fits no shape is
- * not there: writes see to it that there is none, but not every row comes from a write. */
-static inline bool lic_allowed_is_bare(const lic_allowed *allowed)
-{
-    return allowed->caveat == LIC_NO_CAVEAT && !allowed->expiration;
-}
-
-/* Does another of the relation's shapes speak for the same slot? A bare one speaks first, else the first of them. */
-bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed);
-
-/* The relation whose members this shape brings in; LIC_NO_REL: none, its rows are dead ends or another shape's. */
-static inline lic_rel lic_allowed_userset(const lic_program *program, const lic_relation *relation,
-                                          const lic_allowed *allowed)
-{
-    if (allowed->wildcard || (!lic_allowed_is_bare(allowed) && lic_allowed_is_repeated(program, relation, allowed)))
-        return LIC_NO_REL;
-    return lic_program_slot(program, allowed->slot).relation;
-}
-
-/* Is a row with this attribute there? If it has no caveat, the attribute says no more: it becomes LIC_NO_ATTRIBUTE. */
+/* Is a row with this attribute there? One that fits no shape of its relation is not: writes see to it that there is
+ * none, but not every row comes from a write. If it has no caveat, the attribute says no more: it becomes
+ * LIC_NO_ATTRIBUTE. */
 bool lic_goal_holds_row(const lic_eval *eval, const lic_relation *relation, lic_ref row, uint32_t *attribute);
 /* The same of any row. bare: a shape of its slot is. */
 static inline bool lic_goal_row_counts(const lic_eval *eval, const lic_relation *relation, bool bare, lic_ref row,
@@ -77,27 +60,22 @@ lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute);
 typedef struct lic_ways_in {
     bool     plain;    /* a row that holds the subject itself */
     bool     wildcard; /* a row that holds all of the subject's type (also the usersets of the type) */
-    bool     bare;     /* all shapes are */
+    bool     bare;     /* all rows that there may be have neither caveat nor expiration */
     uint32_t first;    /* the allowed types that bring in usersets lie in allowed[first .. end) */
     uint32_t end;
 } lic_ways_in;
 
 static inline lic_ways_in lic_goal_ways_in(const lic_eval *eval, const lic_relation *relation)
 {
-    const lic_program *program = eval->program;
     const uint32_t     end     = relation->first_allowed + relation->allowed_count;
-    lic_ways_in        ways    = { false, false, true, end, end };
+    const lic_allowed *allowed = eval->program->allowed;
+    lic_ways_in        ways    = { false, false, relation->is_bare, relation->first_userset, end };
 
     for (uint32_t i = relation->first_allowed; i < end; i++) {
-        const lic_allowed *allowed = &program->allowed[i];
-
-        ways.bare &= lic_allowed_is_bare(allowed);
-        if (allowed->wildcard)
-            ways.wildcard |= allowed->definition == eval->subject_definition;
+        if (allowed[i].wildcard)
+            ways.wildcard |= allowed[i].definition == eval->subject_definition;
         else
-            ways.plain |= allowed->slot == eval->subject.slot;
-        if (ways.first == end && lic_allowed_userset(program, relation, allowed) != LIC_NO_REL)
-            ways.first = i;
+            ways.plain |= allowed[i].slot == eval->subject.slot;
     }
     return ways;
 }
@@ -120,7 +98,7 @@ static inline lic_direct lic_goal_find_direct(const lic_eval *eval, lic_ways_in 
 }
 
 /* What these rows give, whatever they have. */
-lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, uint32_t node);
+lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node);
 
 /* Certainly no more rows? Without a look at the graph; it may be no more rows all the same. */
 static inline bool lic_goal_rows_ended(const lic_walk *walk)

@@ -631,6 +631,27 @@ static void a_check_that_meets_no_expiration_needs_no_time(void **state)
     world_close(&w);
 }
 
+static void rows_that_have_expired_cost_steps_too(void **state)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+    engine_world  w;
+    char          lines[8192];
+
+    (void)state;
+    options.max_steps = 1000;
+    world_open(&w, &options, PASSES, NULL);
+    for (size_t i = 0; i < 18; i++) {
+        lines[0] = '\0';
+        for (size_t j = 0; j < 60; j++)
+            snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+                     "doc:d#viewer@group:g%zu#member[expiration:2000-01-01T00:00:00Z]\n", 60 * i + j);
+        world_touch(&w, lines);
+        world_done(&w);
+        assert_string_equal(world_ask(&w, "doc:d#view@user:u", NULL), i < 16 ? "no" : "failed limit");
+    }
+    world_close(&w);
+}
+
 /* --------------------------------------------------------- contexts of requests */
 
 static void a_context_that_is_no_json_object_is_an_error_whatever_is_asked(void **state)
@@ -1078,6 +1099,7 @@ int main(void)
         cmocka_unit_test(an_old_snapshot_is_judged_by_the_time_of_the_check),
         cmocka_unit_test(a_request_has_one_time_and_looks_at_the_clock_once),
         cmocka_unit_test(a_check_that_meets_no_expiration_needs_no_time),
+        cmocka_unit_test(rows_that_have_expired_cost_steps_too),
         cmocka_unit_test(a_context_that_is_no_json_object_is_an_error_whatever_is_asked),
         cmocka_unit_test(a_context_has_at_most_4096_bytes_as_protobuf_has_it),
         cmocka_unit_test(two_contexts_and_what_is_no_context_are_misuse),
