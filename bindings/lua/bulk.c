@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "context.h"
+
 static const type bulk_type = { "licet.Bulk" };
 
 /* Every part is a multiple of what the next one has to be aligned to. */
@@ -61,9 +63,46 @@ static licet_str part_at(reader *r, int number, const char *name)
     return text;
 }
 
-void bulk_from_items(bulk *b, reader *r, int index)
+void bulk_push_contexts(const bulk *b, reader *r, int index)
+{
+    lua_State *L        = r->L;
+    int        contexts = lua_gettop(L) + 1;
+
+    lua_newtable(L);
+    for (size_t i = 0; i < b->count; i++) {
+        r->item = i + 1;
+        lua_rawgeti(L, index, (int)r->item);
+        if (lua_istable(L, -1)) {
+            lua_rawgeti(L, -1, 4);
+            if (!lua_isnil(L, -1)) {
+                context_push(r, lua_gettop(L));
+                lua_rawseti(L, contexts, (int)r->item);
+            }
+        }
+        lua_settop(L, contexts);
+    }
+}
+
+/* The context of the item on top of the stack. False: its text was not made yet. */
+static bool context_at(reader *r, int contexts, licet_check_request *request)
+{
+    if (lua_rawlen(r->L, -1) < 4)
+        return true;
+    if (contexts == 0)
+        return false;
+    lua_rawgeti(r->L, contexts, (int)r->item);
+    if (lua_isnil(r->L, -1))
+        luaL_argerror(r->L, r->arg, "the list changed"); /* by a finalizer, while the texts were made */
+    request->context          = context_view(r->L, -1);
+    request->prepared_context = NULL;
+    lua_pop(r->L, 1);
+    return true;
+}
+
+bool bulk_from_items(bulk *b, reader *r, int index, int contexts, const licet_context *context)
 {
     licet_check_request *request;
+    bool                 done;
 
     for (size_t i = 0; i < b->count; i++) {
         r->item  = i + 1;
@@ -73,13 +112,18 @@ void bulk_from_items(bulk *b, reader *r, int index)
         lua_rawgeti(r->L, index, (int)r->item);
         if (!lua_istable(r->L, -1))
             refuse(r, -1, "table");
-        if (lua_rawlen(r->L, -1) > 3)
-            refuse(r, -1, "table of resource, permission and subject");
-        request->resource   = part_at(r, 1, "resource");
-        request->permission = part_at(r, 2, "permission");
-        request->subject    = part_at(r, 3, "subject");
+        if (lua_rawlen(r->L, -1) > 4)
+            refuse(r, -1, "table of resource, permission, subject and context");
+        request->resource         = part_at(r, 1, "resource");
+        request->permission       = part_at(r, 2, "permission");
+        request->subject          = part_at(r, 3, "subject");
+        request->prepared_context = context;
+        done                      = context_at(r, contexts, request);
         lua_pop(r->L, 1);
+        if (!done)
+            return false;
     }
+    return true;
 }
 
 static licet_str id_at(reader *r, int index, size_t i)

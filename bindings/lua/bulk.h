@@ -21,8 +21,13 @@ bulk *bulk_new(lua_State *L, size_t count, size_t text_size);
 /* Gives back early what the results hold. */
 void bulk_clear(bulk *b);
 
-/* Fills the questions from a list of {resource, permission, subject}. */
-void bulk_from_items(bulk *b, reader *r, int index);
+/* Pushes a table of the texts of those items that have a context of their own: {resource, permission, subject,
+ * context}. */
+void bulk_push_contexts(const bulk *b, reader *r, int index);
+
+/* Fills the questions from a list of such items; those without a context have `context`, which may be NULL. False: there
+ * are contexts, and `contexts` is 0; else it is where the table of them is. */
+bool bulk_from_items(bulk *b, reader *r, int index, int contexts, const licet_context *context);
 
 /* The bytes that bulk_from_ids() needs. */
 size_t bulk_ids_size(reader *r, int index, size_t count, licet_str type);

@@ -153,9 +153,9 @@ void options_read(lua_State *L, int arg, const field *fields, size_t count, void
 
 void consistency_from_options(lua_State *L, int arg, licet_consistency *consistency)
 {
-    static const field fields[] = { { "consistency", FIELD_CONSISTENCY, 0 } };
+    static const field fields[] = { { "consistency", FIELD_CONSISTENCY, 0 }, { "context", FIELD_ELSEWHERE, 0 } };
 
-    options_read(L, arg, fields, 1, consistency);
+    options_read(L, arg, fields, sizeof fields / sizeof *fields, consistency);
 }
 
 /* ------------------------------------------------------------------------- lists */

@@ -62,7 +62,7 @@ void record_read(reader *r, int index, const field *fields, size_t count, void *
 /* The same for an argument that may be missing. */
 void options_read(lua_State *L, int arg, const field *fields, size_t count, void *record);
 
-/* {consistency = ...} */
+/* {consistency = ..., context = ...}; the context is read by context.h. */
 void consistency_from_options(lua_State *L, int arg, licet_consistency *consistency);
 
 /* A licet_filter's fields, `base` bytes into the record. */

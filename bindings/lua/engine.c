@@ -6,6 +6,7 @@
 #include "engine.h"
 
 #include "bulk.h"
+#include "context.h"
 #include "convert.h"
 #include "error.h"
 #include "result.h"
@@ -31,6 +32,7 @@ int engine_open(lua_State *L)
         { "max_steps", FIELD_COUNT64, offsetof(licet_options, max_steps) },
         { "check_timeout_ms", FIELD_COUNT32, offsetof(licet_options, check_timeout_ms) },
         { "history_window_ms", FIELD_COUNT64, offsetof(licet_options, history_window_ms) },
+        { "strict", FIELD_BOOLEAN, offsetof(licet_options, strict) },
     };
     licet_options options = LICET_OPTIONS_INIT;
     licet_str     uri     = LICET_STR_INIT("memory:");
@@ -42,8 +44,9 @@ int engine_open(lua_State *L)
     if (!lua_isnil(L, 1))
         uri = str_from_lua(L, 1);
     options_read(L, 2, fields, COUNT_OF(fields), &options);
-    self   = box_new(L, sizeof *self, &engine_type);
-    status = licet_open(uri, &options, &self->engine, &error);
+    self         = box_new(L, sizeof *self, &engine_type);
+    self->strict = options.strict;
+    status       = licet_open(uri, &options, &self->engine, &error);
     return status == LICET_OK ? 1 : push_error(L, status, error);
 }
 
@@ -309,7 +312,25 @@ static int engine_read_relationships(lua_State *L)
 
 /* ------------------------------------------------------------------------- checking */
 
-/* engine:allowed(resource, permission, subject, {consistency}) -> boolean | nil, err */
+/* Pushes the {context = ...} of the options at `arg`, read and in its box, or nil. */
+static const licet_context *prepared_context_new(lua_State *L, int arg, bool strict, licet_status *status,
+                                                 licet_error **error)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+    context_box  *box;
+
+    *status = LICET_OK;
+    context_push_option(L, arg);
+    if (lua_isnil(L, -1))
+        return NULL;
+    box            = context_new(L);
+    options.strict = strict;
+    *status        = licet_context_parse(context_view(L, -2), &options, &box->context, error);
+    lua_remove(L, -2);
+    return box->context;
+}
+
+/* engine:allowed(resource, permission, subject, {context, consistency}) -> boolean | nil, err */
 static int engine_allowed(lua_State *L)
 {
     engine_box         *self    = engine_from_lua(L, 1);
@@ -322,6 +343,8 @@ static int engine_allowed(lua_State *L)
     request.resource   = str_from_lua(L, 2);
     request.permission = str_from_lua(L, 3);
     request.subject    = str_from_lua(L, 4);
+    context_push_option(L, 5);
+    request.context = context_view(L, -1);
     consistency_from_options(L, 5, &request.consistency);
     if (self->engine == NULL)
         return push_closed(L);
@@ -334,7 +357,7 @@ static int engine_allowed(lua_State *L)
     return 1;
 }
 
-/* engine:check(resource, permission, subject, {consistency}) -> boolean, result | nil, err */
+/* engine:check(resource, permission, subject, {context, consistency}) -> boolean, result | nil, err */
 static int engine_check(lua_State *L)
 {
     engine_box         *self    = engine_from_lua(L, 1);
@@ -349,6 +372,8 @@ static int engine_check(lua_State *L)
     request.permission = str_from_lua(L, 3);
     request.subject    = str_from_lua(L, 4);
     box                = result_new(L);
+    context_push_option(L, 5);
+    request.context = context_view(L, 7);
     consistency_from_options(L, 5, &request.consistency);
     if (self->engine == NULL)
         return push_closed(L);
@@ -356,6 +381,7 @@ static int engine_check(lua_State *L)
     if (status != LICET_OK)
         return push_error(L, status, error);
     result_fill(box, self->engine, &result);
+    lua_settop(L, 6);
     lua_pushboolean(L, licet_result_allowed(&box->answer));
     lua_insert(L, -2);
     return 2;
@@ -390,16 +416,18 @@ static void push_item(lua_State *L, int shared, licet_engine *engine, licet_resu
         result_set_error(L, result->status, result->error);
 }
 
-/* engine:check_bulk({{resource, permission, subject}, ...}, {consistency}) -> list of results | nil, err */
+/* engine:check_bulk({{resource, permission, subject, context}, ...}, {context, consistency})
+ * -> list of results | nil, err */
 static int engine_check_bulk(lua_State *L)
 {
-    engine_box       *self        = engine_from_lua(L, 1);
-    licet_consistency consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
-    reader            r           = READER_INIT(L, 2);
-    licet_error      *error       = NULL;
-    licet_status      status;
-    result_box       *holder;
-    bulk             *b;
+    engine_box          *self        = engine_from_lua(L, 1);
+    licet_consistency    consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    reader               r           = READER_INIT(L, 2);
+    licet_error         *error       = NULL;
+    licet_status         status;
+    const licet_context *context;
+    result_box          *holder;
+    bulk                *b;
 
     lua_settop(L, 3);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -407,9 +435,16 @@ static int engine_check_bulk(lua_State *L)
     lua_createtable(L, (int)b->count, 0); /* 5 */
     lua_pushnil(L);                       /* 6 and 7: see push_shared() */
     lua_pushnil(L);
-    holder = result_new(L); /* 8: keeps the engine while Lua runs */
+    holder  = result_new(L);                                             /* 8: keeps the engine while Lua runs */
+    context = prepared_context_new(L, 3, self->strict, &status, &error); /* 9 */
+    if (status != LICET_OK)
+        return push_error(L, status, error);
 
-    bulk_from_items(b, &r, 2);
+    if (!bulk_from_items(b, &r, 2, 0, context)) {
+        lua_settop(L, 9);
+        bulk_push_contexts(b, &r, 2); /* 10 */
+        (void)bulk_from_items(b, &r, 2, 10, context);
+    }
     consistency_from_options(L, 3, &consistency);
     if (self->engine == NULL)
         return push_closed(L);
@@ -452,7 +487,7 @@ static int push_allowed_ids(lua_State *L, const bulk *b, size_t type_size)
     return 1;
 }
 
-/* engine:filter(resource_type, ids, permission, subject, {consistency}) -> list of ids | nil, err */
+/* engine:filter(resource_type, ids, permission, subject, {context, consistency}) -> list of ids | nil, err */
 static int engine_filter(lua_State *L)
 {
     engine_box         *self        = engine_from_lua(L, 1);
@@ -469,10 +504,13 @@ static int engine_filter(lua_State *L)
     lua_settop(L, 6);
     type = str_from_lua(L, 2);
     luaL_checktype(L, 3, LUA_TTABLE);
-    question.permission = str_from_lua(L, 4);
-    question.subject    = str_from_lua(L, 5);
-    count               = list_size(&r, 3);
-    b                   = bulk_new(L, count, bulk_ids_size(&r, 3, count, type));
+    question.permission       = str_from_lua(L, 4);
+    question.subject          = str_from_lua(L, 5);
+    count                     = list_size(&r, 3);
+    b                         = bulk_new(L, count, bulk_ids_size(&r, 3, count, type));
+    question.prepared_context = prepared_context_new(L, 6, self->strict, &status, &error);
+    if (status != LICET_OK)
+        return push_error(L, status, error);
 
     bulk_from_ids(b, &r, 3, type, &question);
     consistency_from_options(L, 6, &consistency);

@@ -6,6 +6,7 @@
 
 typedef struct engine_box {
     licet_engine *engine; /* one holder of it; NULL before it is opened and once it is closed */
+    bool          strict; /* as it was opened: then contexts are read so */
 } engine_box;
 
 void engine_register(lua_State *L);

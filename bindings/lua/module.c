@@ -6,6 +6,7 @@
 #include "buffer.h"
 #include "bulk.h"
 #include "consistency.h"
+#include "context.h"
 #include "engine.h"
 #include "error.h"
 #include "relationship.h"
@@ -109,6 +110,8 @@ static const luaL_Reg functions[] = {
     { "parse_relationship", relationship_parse },
     { "format_relationship", relationship_format },
     { "validate", report_validate },
+    { "array", context_array },
+    { "context_text", context_text },
     { "failure", error_failure },
     { NULL, NULL },
 };
@@ -120,6 +123,7 @@ int luaopen_licet_core(lua_State *L)
     luaL_checkversion(L);
     buffer_register(L);
     bulk_register(L);
+    context_register(L);
     engine_register(L);
     error_register(L);
     relationship_register(L);
@@ -131,6 +135,7 @@ int luaopen_licet_core(lua_State *L)
     lua_newtable(L);
     luaL_setfuncs(L, functions, 0);
     consistency_set_constants(L);
+    context_set_constants(L);
     result_set_constants(L);
     lua_pushstring(L, licet_version());
     lua_setfield(L, -2, "version");

@@ -63,6 +63,15 @@ static void push_token(lua_State *L, const result_box *box)
         lua_pushstring(L, token.text);
 }
 
+static void push_missing(lua_State *L, const licet_result *answer)
+{
+    lua_createtable(L, (int)answer->missing_count, 0);
+    for (size_t i = 0; i < answer->missing_count; i++) {
+        lua_pushlstring(L, answer->missing[i].data, answer->missing[i].size);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+}
+
 static int result_index(lua_State *L)
 {
     const result_box *box  = result_from_lua(L);
@@ -75,7 +84,7 @@ static int result_index(lua_State *L)
     else if (strcmp(name, "permissionship") == 0)
         lua_pushstring(L, permissionship_name(box));
     else if (strcmp(name, "missing_context") == 0)
-        lua_newtable(L);
+        push_missing(L, &box->answer);
     else if (strcmp(name, "token") == 0)
         push_token(L, box);
     else if (strcmp(name, "error") == 0 && box->answer.status != LICET_OK)

@@ -22,10 +22,11 @@ static licet_schema *schema_from_lua(lua_State *L)
     return box->schema;
 }
 
-/* parse_schema(text, {folder = ...}) -> schema | nil, err */
+/* parse_schema(text, {folder = ..., strict = ...}) -> schema | nil, err */
 int schema_parse(lua_State *L)
 {
-    static const field   fields[] = { { "folder", FIELD_STRING, offsetof(licet_schema_request, folder) } };
+    static const field   fields[] = { { "folder", FIELD_STRING, offsetof(licet_schema_request, folder) },
+                                      { "strict", FIELD_BOOLEAN, offsetof(licet_schema_request, strict) } };
     licet_schema_request request  = LICET_SCHEMA_REQUEST_INIT;
     licet_error         *error    = NULL;
     licet_status         status;
@@ -34,7 +35,7 @@ int schema_parse(lua_State *L)
     lua_settop(L, 2);
     request.text = str_from_lua(L, 1);
     box          = schema_new(L);
-    options_read(L, 2, fields, 1, &request);
+    options_read(L, 2, fields, sizeof fields / sizeof *fields, &request);
     status = licet_schema_parse(&request, NULL, &box->schema, &error);
     return status == LICET_OK ? 1 : push_error(L, status, error);
 }

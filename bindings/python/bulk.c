@@ -112,8 +112,8 @@ static PyObject *bulk_item(module_state *state, PyObject *value, size_t index, b
     if (item == NULL && PyErr_Occurred())
         return NULL;
     if (size != 3 && size != 4) {
-        PyErr_Format(PyExc_TypeError, "item %zu must be a tuple of resource, permission and subject, and perhaps context",
-                     index);
+        PyErr_Format(PyExc_TypeError,
+                     "item %zu must be a tuple of resource, permission and subject, and perhaps context", index);
         Py_XDECREF(item);
         return NULL;
     }
@@ -283,14 +283,14 @@ PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args
     static const signature sig = {
         "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "context", "consistency" }
     };
-    module_state          *state = state_of(cls);
-    licet_consistency      consistency;
-    licet_str              type;
-    licet_str              permission;
-    licet_str              subject;
-    bulk                   b       = { 0 };
-    PyObject              *arg[6]  = { NULL };
-    PyObject              *allowed = NULL;
+    module_state     *state = state_of(cls);
+    licet_consistency consistency;
+    licet_str         type;
+    licet_str         permission;
+    licet_str         subject;
+    bulk              b       = { 0 };
+    PyObject         *arg[6]  = { NULL };
+    PyObject         *allowed = NULL;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource_type", &type) ||
         !str_from_py(state, arg[2], "permission", &permission) || !str_from_py(state, arg[3], "subject", &subject) ||
@@ -300,8 +300,7 @@ PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args
         return PyErr_Format(PyExc_TypeError, "ids must be an iterable of str, not a str");
     b.kept = PySequence_Tuple(arg[1]);
     if (b.kept != NULL && context_prepare(state, arg[4], engine_is_strict(self), &b.context) &&
-        bulk_from_ids(state, type, b.kept, permission, subject, &b) &&
-        bulk_run(self, state, &b, consistency))
+        bulk_from_ids(state, type, b.kept, permission, subject, &b) && bulk_run(self, state, &b, consistency))
         allowed = ids_allowed(state, b.kept, &b);
     bulk_clear(&b);
     return allowed;

@@ -13,10 +13,10 @@
 #include "convert.h"
 #include "error.h"
 
-#define CONTEXT_DEPTH 64                     /* containers in each other: as many as the core reads */
-#define CONTEXT_BYTES ((size_t)512 << 10)    /* of text: beyond every limit of the core's for the values in it */
-#define EXACT_MAX ((long long)1 << 53)       /* up to here doubles have no gaps */
-#define PATH_KEY_MAX 40                      /* characters of a key that an error shows */
+#define CONTEXT_DEPTH 64                  /* containers in each other: as many as the core reads */
+#define CONTEXT_BYTES ((size_t)512 << 10) /* of text: beyond every limit of the core's for the values in it */
+#define EXACT_MAX ((long long)1 << 53)    /* up to here doubles have no gaps */
+#define PATH_KEY_MAX 40                   /* characters of a key that an error shows */
 
 void context_text_clear(context_text *text)
 {
@@ -192,7 +192,8 @@ static bool write_int(writer *w, PyObject *value)
         return writer_refuse(w, LICET_KIND_LIMIT, "an int of too many digits");
     }
     data = PyUnicode_AsUTF8AndSize(digits, &size);
-    done = data != NULL && (!is_text || put_char(w, '"')) && put(w, data, (size_t)size) && (!is_text || put_char(w, '"'));
+    done =
+        data != NULL && (!is_text || put_char(w, '"')) && put(w, data, (size_t)size) && (!is_text || put_char(w, '"'));
     Py_DECREF(digits);
     return done;
 }
@@ -227,7 +228,7 @@ static bool write_bytes(writer *w, const unsigned char *data, size_t size)
         unsigned second = i + 1 < size ? data[i + 1] : 0;
         unsigned third  = i + 2 < size ? data[i + 2] : 0;
         unsigned group  = (unsigned)data[i] << 16 | second << 8 | third;
-        char     four[] = { digits[group >> 18], digits[group >> 12 & 63], digits[group >> 6 & 63], digits[group & 63] };
+        char four[] = { digits[group >> 18], digits[group >> 12 & 63], digits[group >> 6 & 63], digits[group & 63] };
 
         if (i + 1 >= size)
             four[2] = '=';

@@ -84,18 +84,18 @@ static bool options_from_py(module_state *state, PyObject *const *arg, licet_opt
 
 PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature sig = {
-        "open", 0, 1,
-        { "uri", "memory_limit_bytes", "max_depth", "max_steps", "check_timeout_ms", "history_window_ms", "strict",
-          "clock" }
-    };
-    module_state *state   = PyModule_GetState(module);
-    licet_options options = LICET_OPTIONS_INIT;
-    licet_str     uri     = LICET_STR_INIT("memory:");
-    licet_engine *engine  = NULL;
-    licet_error  *error   = NULL;
-    licet_status  status;
-    PyObject     *arg[8] = { NULL };
+    static const signature sig     = { "open",
+                                       0,
+                                       1,
+                                       { "uri", "memory_limit_bytes", "max_depth", "max_steps", "check_timeout_ms",
+                                         "history_window_ms", "strict", "clock" } };
+    module_state          *state   = PyModule_GetState(module);
+    licet_options          options = LICET_OPTIONS_INIT;
+    licet_str              uri     = LICET_STR_INIT("memory:");
+    licet_engine          *engine  = NULL;
+    licet_error           *error   = NULL;
+    licet_status           status;
+    PyObject              *arg[8] = { NULL };
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || (arg[0] != NULL && !str_from_py(state, arg[0], "uri", &uri)) ||
         !options_from_py(state, arg + 1, &options))
@@ -472,25 +472,26 @@ static bool ask(PyObject *self, module_state *state, const signature *sig, PyObj
     return answer(state, engine_handle(self), &request, result);
 }
 
-PyDoc_STRVAR(engine_allowed_doc,
-             "allowed($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
-             "True if the subject has the permission on the resource, and only for a definite yes: a conditional\n"
-             "answer is False.\n\n"
-             "resource     \"document:readme\"\n"
-             "permission   \"view\": a permission or a relation\n"
-             "subject      \"user:ada\" or \"group:eng#member\"\n"
-             "context      values for the caveats on the way: a dict of what JSON has and of bytes, datetime, timedelta\n"
-             "             and ipaddress objects, or a JSON object as a str; see licet.context\n"
-             "consistency  MINIMIZE_LATENCY by default; FULL, at_least(token) or at_exactly(token)\n\n"
-             "A denial is not an error, and an error is never an answer: raises InvalidArgument, NotFound (an unknown\n"
-             "type or name; ids that occur nowhere are denied), LimitExceeded, DeadlineExceeded, InvalidToken,\n"
-             "RevisionExpired, Unavailable, OutOfMemory, Closed, TypeError.\n"
-             "Does not block on a memory store. Any thread.");
+PyDoc_STRVAR(
+    engine_allowed_doc,
+    "allowed($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
+    "True if the subject has the permission on the resource, and only for a definite yes: a conditional\n"
+    "answer is False.\n\n"
+    "resource     \"document:readme\"\n"
+    "permission   \"view\": a permission or a relation\n"
+    "subject      \"user:ada\" or \"group:eng#member\"\n"
+    "context      values for the caveats on the way: a dict of what JSON has and of bytes, datetime, timedelta\n"
+    "             and ipaddress objects, or a JSON object as a str; see licet.context\n"
+    "consistency  MINIMIZE_LATENCY by default; FULL, at_least(token) or at_exactly(token)\n\n"
+    "A denial is not an error, and an error is never an answer: raises InvalidArgument, NotFound (an unknown\n"
+    "type or name; ids that occur nowhere are denied), LimitExceeded, DeadlineExceeded, InvalidToken,\n"
+    "RevisionExpired, Unavailable, OutOfMemory, Closed, TypeError.\n"
+    "Does not block on a memory store. Any thread.");
 
 static PyObject *engine_allowed(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    static const signature sig    = { "allowed", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
+    static const signature sig = { "allowed", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
     licet_result           result = LICET_RESULT_INIT;
     bool                   allowed;
 
@@ -510,8 +511,8 @@ PyDoc_STRVAR(engine_check_doc,
 static PyObject *engine_check(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    static const signature sig    = { "check", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
-    module_state          *state  = state_of(cls);
+    static const signature sig   = { "check", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
+    module_state          *state = state_of(cls);
     licet_result           result = LICET_RESULT_INIT;
 
     if (!ask(self, state, &sig, args, nargs, kwnames, &result))

@@ -127,7 +127,8 @@ static int module_exec(PyObject *module)
     module_state *state = PyModule_GetState(module);
 
     if (!errors_init(module, state) || !add_types(module, state) || !import_records(state) ||
-        !import_permissionships(state) || !import_context(state) || PyModule_AddStringConstant(module, "__version__", licet_version()) < 0)
+        !import_permissionships(state) || !import_context(state) ||
+        PyModule_AddStringConstant(module, "__version__", licet_version()) < 0)
         return -1;
     return 0;
 }

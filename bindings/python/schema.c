@@ -43,27 +43,29 @@ static void schema_dealloc(PyObject *self)
 }
 
 PyDoc_STRVAR(schema_parse_doc,
-             "parse($type, /, text, *, folder=None)\n--\n\n"
+             "parse($type, /, text, *, folder=None, strict=False)\n--\n\n"
              "Parses and checks a schema.\n\n"
              "text     the schema, a str; the empty one is a schema without definitions\n"
-             "folder   where import \"...\" may read from: files inside it only. Without it imports are refused.\n\n"
+             "folder   where import \"...\" may read from: files inside it only. Without it imports are refused.\n"
+             "strict   refuse NUL, marks of direction and escaped surrogates, which SpiceDB takes\n\n"
              "Raises SchemaError with line and column, LimitExceeded, TypeError.\n"
              "Blocks while it reads imported files, without the interpreter's lock. Any thread.");
 
 static PyObject *schema_parse(PyObject *Py_UNUSED(type), PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    static const signature sig     = { "parse", 1, 1, { "text", "folder" } };
+    static const signature sig     = { "parse", 1, 1, { "text", "folder", "strict" } };
     module_state          *state   = state_of(cls);
     licet_schema_request   request = LICET_SCHEMA_REQUEST_INIT;
     licet_schema          *schema  = NULL;
     licet_error           *error   = NULL;
     licet_status           status;
-    PyObject              *arg[2] = { NULL };
+    PyObject              *arg[3] = { NULL };
     PyObject              *text   = NULL;
     PyObject              *folder = NULL;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !path_from_py(arg[1], &folder, &request.folder))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !bool_from_py(arg[2], "strict", &request.strict) ||
+        !path_from_py(arg[1], &folder, &request.folder))
         return NULL;
     if (!text_from_py(state, arg[0], "text", &request.text, &text)) {
         Py_XDECREF(folder);

@@ -17,6 +17,16 @@
 
 #define VALUE_DEPTH 64 /* lists and maps in each other, of a binding */
 
+/* A value that is still to be made: from a tagged one, or into an item of a list. */
+typedef struct task {
+    PyObject            *tagged; /* borrowed from the bindings, which hold still: no other code runs meanwhile */
+    lic_cel_value       *to;
+    unsigned             depth;
+    const lic_cel_value *value;
+    PyObject            *container; /* borrowed from the result: a list, or the dict of an optional */
+    Py_ssize_t           at;        /* in the list */
+} task;
+
 /* One evaluation. */
 typedef struct evaluation {
     module_state     *state;
@@ -26,11 +36,25 @@ typedef struct evaluation {
     lic_cel_parameter parameters[LIC_CEL_MAX_PARAMETERS];
     lic_cel_value     values[LIC_CEL_MAX_PARAMETERS];
     size_t            count;
+    task             *tasks;
+    size_t            task_count;
+    size_t            task_capacity;
 } evaluation;
 
-/* ------------------------------------------------------------------------ from Python */
+static bool task_push(evaluation *e, task next)
+{
+    void *tasks = e->tasks;
 
-static bool value_from_py(evaluation *e, PyObject *tagged, unsigned depth, lic_cel_value *value);
+    if (!lic_arena_grow(&e->arena, &tasks, &e->task_capacity, e->task_count + 1, sizeof *e->tasks)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    e->tasks                  = tasks;
+    e->tasks[e->task_count++] = next;
+    return true;
+}
+
+/* ------------------------------------------------------------------------ from Python */
 
 static bool refuse_binding(evaluation *e, const char *tag)
 {
@@ -70,7 +94,7 @@ static bool list_from_py(evaluation *e, PyObject *item, unsigned depth, lic_cel_
     if (items == NULL)
         return false;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (!value_from_py(e, PyList_GET_ITEM(item, i), depth + 1, &items[i]))
+        if (!task_push(e, (task){ .tagged = PyList_GET_ITEM(item, i), .to = &items[i], .depth = depth + 1 }))
             return false;
     *list  = (lic_cel_list){ items, (size_t)count };
     *value = (lic_cel_value){ .kind = LIC_CEL_LIST, .list = list };
@@ -93,8 +117,8 @@ static bool map_from_py(evaluation *e, PyObject *item, unsigned depth, lic_cel_v
 
         if (!PyList_Check(pair) || PyList_GET_SIZE(pair) != 2)
             return refuse_binding(e, "map");
-        if (!value_from_py(e, PyList_GET_ITEM(pair, 0), depth + 1, &entries[i].key) ||
-            !value_from_py(e, PyList_GET_ITEM(pair, 1), depth + 1, &entries[i].value))
+        if (!task_push(e, (task){ .tagged = PyList_GET_ITEM(pair, 0), .to = &entries[i].key, .depth = depth + 1 }) ||
+            !task_push(e, (task){ .tagged = PyList_GET_ITEM(pair, 1), .to = &entries[i].value, .depth = depth + 1 }))
             return false;
     }
     *map   = (lic_cel_map){ .entries = entries, .count = (size_t)count, .given = true };
@@ -198,8 +222,8 @@ static bool tagged_from_py(evaluation *e, const char *tag, PyObject *item, unsig
     return text_copy(e, item, &text) && value_from_text(e, tag, text, value);
 }
 
-/* {"int64": "5"} */
-static bool value_from_py(evaluation *e, PyObject *tagged, unsigned depth, lic_cel_value *value)
+/* {"int64": "5"}; what is in a list or a map becomes a task. */
+static bool task_from_py(evaluation *e, PyObject *tagged, unsigned depth, lic_cel_value *value)
 {
     Py_ssize_t  at   = 0;
     PyObject   *key  = NULL;
@@ -216,6 +240,18 @@ static bool value_from_py(evaluation *e, PyObject *tagged, unsigned depth, lic_c
     }
     tag = PyUnicode_AsUTF8(key);
     return tag != NULL && tagged_from_py(e, tag, item, depth, value);
+}
+
+static bool value_from_py(evaluation *e, PyObject *tagged, lic_cel_value *value)
+{
+    bool done = task_from_py(e, tagged, 0, value);
+
+    while (done && e->task_count > 0) {
+        task next = e->tasks[--e->task_count];
+
+        done = task_from_py(e, next.tagged, next.depth, next.to);
+    }
+    return done;
 }
 
 static bool parameters_from_py(evaluation *e, PyObject *bindings, PyObject *types)
@@ -237,7 +273,7 @@ static bool parameters_from_py(evaluation *e, PyObject *bindings, PyObject *type
             !text_copy(e, type, &e->parameters[e->count].spelling))
             return false;
         e->values[e->count] = (lic_cel_value){ .kind = LIC_CEL_UNKNOWN };
-        if (bound != NULL && !value_from_py(e, bound, 0, &e->values[e->count]))
+        if (bound != NULL && !value_from_py(e, bound, &e->values[e->count]))
             return false;
         e->count++;
     }
@@ -246,43 +282,52 @@ static bool parameters_from_py(evaluation *e, PyObject *bindings, PyObject *type
 
 /* ------------------------------------------------------------------------- to Python */
 
-static PyObject *value_to_py(evaluation *e, const lic_cel_value *value);
-
 /* Takes what it tags; NULL passes through. */
 static PyObject *tagged(const char *tag, PyObject *item)
 {
     return item == NULL ? NULL : Py_BuildValue("{s:N}", tag, item);
 }
 
+static bool item_to_py(evaluation *e, const lic_cel_value *value, PyObject *container, Py_ssize_t at)
+{
+    return task_push(e, (task){ .value = value, .container = container, .at = at });
+}
+
+/* A list whose items become tasks. */
 static PyObject *list_to_py(evaluation *e, const lic_cel_list *list)
 {
     PyObject *items = PyList_New((Py_ssize_t)list->count);
 
-    for (size_t i = 0; items != NULL && i < list->count; i++) {
-        PyObject *item = value_to_py(e, &list->items[i]);
-
-        if (item == NULL)
+    for (size_t i = 0; items != NULL && i < list->count; i++)
+        if (!item_to_py(e, &list->items[i], items, (Py_ssize_t)i))
             Py_CLEAR(items);
-        else
-            PyList_SET_ITEM(items, (Py_ssize_t)i, item);
-    }
     return items;
 }
 
+/* A list of [key, value]. */
 static PyObject *map_to_py(evaluation *e, const lic_cel_map *map)
 {
     PyObject *pairs = PyList_New((Py_ssize_t)map->count);
 
     for (size_t i = 0; pairs != NULL && i < map->count; i++) {
-        PyObject *pair = Py_BuildValue("[NN]", value_to_py(e, &map->entries[i].key),
-                                       value_to_py(e, &map->entries[i].value));
+        PyObject *pair = PyList_New(2);
 
-        if (pair == NULL)
-            Py_CLEAR(pairs);
-        else
+        if (pair != NULL)
             PyList_SET_ITEM(pairs, (Py_ssize_t)i, pair);
+        if (pair == NULL || !item_to_py(e, &map->entries[i].key, pair, 0) ||
+            !item_to_py(e, &map->entries[i].value, pair, 1))
+            Py_CLEAR(pairs);
     }
     return pairs;
+}
+
+static PyObject *optional_to_py(evaluation *e, const lic_cel_value *value)
+{
+    PyObject *object = tagged("optional", Py_NewRef(Py_None));
+
+    if (object != NULL && value != NULL && !item_to_py(e, value, object, 0))
+        Py_CLEAR(object);
+    return object;
 }
 
 static PyObject *hex_to_py(lic_str bytes)
@@ -367,22 +412,42 @@ static PyObject *scalar_to_py(evaluation *e, const lic_cel_value *value)
     }
 }
 
-/* As deep as the expression is nested, which the compiler limits. */
+static PyObject *task_to_py(evaluation *e, const lic_cel_value *value)
+{
+    if (value->kind == LIC_CEL_LIST)
+        return tagged("list", list_to_py(e, value->list));
+    if (value->kind == LIC_CEL_MAP)
+        return tagged("map", map_to_py(e, value->map));
+    if (value->kind == LIC_CEL_OPTIONAL)
+        return optional_to_py(e, value->optional);
+    return scalar_to_py(e, value);
+}
+
+/* Puts an object where its task says. Takes it. */
+static bool task_place(const task *t, PyObject *object)
+{
+    bool done;
+
+    if (PyList_Check(t->container)) {
+        PyList_SET_ITEM(t->container, t->at, object);
+        return true;
+    }
+    done = PyDict_SetItemString(t->container, "optional", object) == 0;
+    Py_DECREF(object);
+    return done;
+}
+
 static PyObject *value_to_py(evaluation *e, const lic_cel_value *value)
 {
-    PyObject *object;
+    PyObject *object = task_to_py(e, value);
 
-    if (Py_EnterRecursiveCall(" in a value of CEL"))
-        return NULL;
-    if (value->kind == LIC_CEL_LIST)
-        object = tagged("list", list_to_py(e, value->list));
-    else if (value->kind == LIC_CEL_MAP)
-        object = tagged("map", map_to_py(e, value->map));
-    else if (value->kind == LIC_CEL_OPTIONAL)
-        object = tagged("optional", value->optional == NULL ? Py_NewRef(Py_None) : value_to_py(e, value->optional));
-    else
-        object = scalar_to_py(e, value);
-    Py_LeaveRecursiveCall();
+    while (object != NULL && e->task_count > 0) {
+        task      next = e->tasks[--e->task_count];
+        PyObject *item = task_to_py(e, next.value);
+
+        if (item == NULL || !task_place(&next, item))
+            Py_CLEAR(object);
+    }
     return object;
 }
 

@@ -1,5 +1,5 @@
-/* Reading, measuring and copying contexts. Values nest no deeper than the JSON reader lets them, so a stack of that height
- * goes through any of them. */
+/* Reading, measuring and copying contexts. Values nest no deeper than the JSON reader lets them, so a stack of that
+ * height goes through any of them. */
 #include "caveat/context.h"
 
 #include <stdlib.h>

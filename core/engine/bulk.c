@@ -390,9 +390,9 @@ static licet_status bulk_inside(const licet_engine *engine, const licet_check_re
             return status;
     }
     lic_arena_init_with(&arena, engine->memory, scratch, sizeof scratch);
-    b.arena  = &arena;
-    b.moment = lic_engine_moment(engine);
-    status   = make_tables(&b) ? find_contexts(&b, error) : lic_fail_memory(error);
+    b.arena = &arena;
+    lic_engine_begin_moment(engine, &b.moment);
+    status = make_tables(&b) ? find_contexts(&b, error) : lic_fail_memory(error);
     if (status == LICET_OK)
         status = bulk_pinned(&b, consistency, error);
     lic_arena_free(&arena);

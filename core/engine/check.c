@@ -1,6 +1,6 @@
 /* One check, and what can be done with its result. The way of a check that is answered takes no lock, allocates
- * nothing and writes no memory that another thread writes. (Names of missing parameters are allocated, and a request that
- * meets an expiration may move the engine's clock.) */
+ * nothing and writes no memory that another thread writes. (Names of missing parameters are allocated, and a request
+ * that meets an expiration may move the engine's clock.) */
 #include "engine/question.h"
 
 #include "eval/conditions.h"
@@ -21,24 +21,22 @@ static licet_status question_of(const lic_program *program, const lic_snapshot *
     return status == LICET_OK ? lic_question_resolve(program, snapshot, request, question, error) : status;
 }
 
-licet_status lic_question_ask(lic_eval *eval, const lic_question *question, licet_result *result, licet_error **error)
+licet_status lic_question_decide(lic_eval *eval, const lic_condition *condition, licet_result *result,
+                                 licet_error **error)
 {
     static const licet_permissionship answers[] = {
         [LIC_NO] = LICET_NO_PERMISSION, [LIC_YES] = LICET_HAS_PERMISSION, [LIC_IF] = LICET_CONDITIONAL_PERMISSION
     };
-    lic_membership answer  = LIC_MEMBERSHIP_NO;
-    lic_missing    missing = { NULL, 0 };
-    licet_status   status  = lic_eval_check(eval, question->relation, question->node, &answer, error);
+    lic_missing  missing;
+    lic_value    value;
+    licet_status status = lic_condition_decide(eval, condition, &value, &missing, error);
 
-    if (status == LICET_OK && answer.value == LIC_IF)
-        status = lic_condition_decide(eval, answer.condition, &answer.value, &missing, error);
-    if (status == LICET_OK && missing.count > 0 &&
-        !lic_result_keep_missing(result, eval->arena->memory, missing.names, missing.count))
-        status = lic_fail_memory(error);
     if (status != LICET_OK)
         return status;
+    if (missing.count > 0 && !lic_result_keep_missing(result, eval->arena->memory, missing.names, missing.count))
+        return lic_fail_memory(error);
     result->revision       = eval->snapshot->revision;
-    result->permissionship = answers[answer.value];
+    result->permissionship = answers[value];
     return LICET_OK;
 }
 
@@ -47,19 +45,20 @@ static licet_status check_at(const licet_engine *engine, const lic_snapshot *sna
                              const licet_check_request *request, const lic_context_values *values, licet_result *result,
                              licet_error **error)
 {
-    LIC_UNINITIALIZED char     scratch[SCRATCH_BYTES];
-    const lic_program         *program = lic_engine_program(engine, snapshot);
-    lic_moment                 moment  = lic_engine_moment(engine);
-    lic_question               question;
-    lic_arena                  arena;
-    LIC_UNINITIALIZED lic_eval eval;
-    licet_status               status = question_of(program, snapshot, request, &question, error);
+    LIC_UNINITIALIZED char       scratch[SCRATCH_BYTES];
+    const lic_program           *program = lic_engine_program(engine, snapshot);
+    lic_question                 question;
+    lic_arena                    arena;
+    LIC_UNINITIALIZED lic_eval   eval;
+    LIC_UNINITIALIZED lic_moment moment;
+    licet_status                 status = question_of(program, snapshot, request, &question, error);
 
     if (status != LICET_OK)
         return status;
     lic_arena_init_with(&arena, engine->memory, scratch, sizeof scratch);
     lic_eval_init(&eval, program, snapshot, &arena, &engine->limits);
     lic_eval_subject(&eval, question.subject_definition, question.subject);
+    lic_engine_begin_moment(engine, &moment);
     eval.moment  = &moment;
     eval.context = values;
     eval.strict  = engine->strict;

@@ -26,8 +26,8 @@ static inline bool lic_request_has_context(const licet_check_request *request)
 /* MISUSE for what is no context, and for two of them. */
 licet_status lic_request_context_check(const licet_check_request *request, licet_error **error);
 
-/* The values of a request that was checked; those of a text live in the arena. Their size is not judged yet: the request's
- * revision is found first (api.md 3). item: "item 3: " or "". */
+/* The values of a request that was checked; those of a text live in the arena. Their size is not judged yet: the
+ * request's revision is found first (api.md 3). item: "item 3: " or "". */
 licet_status lic_request_context_read(const char *item, const licet_check_request *request, bool strict,
                                       lic_arena *arena, lic_context_values *values, size_t *wire_bytes,
                                       licet_error **error);

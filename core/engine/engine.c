@@ -227,22 +227,15 @@ int64_t lic_engine_now(licet_engine *engine)
     if (engine->clock.now != NULL)
         return engine->clock.now(engine->clock.context);
     now = lic_wall_ns();
-    while (now > latest &&
-           !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
+    while (now > latest && !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now,
+                                                                  memory_order_relaxed, memory_order_relaxed)) {
     }
     return now > latest ? now : latest;
 }
 
-/* The clock is the only thing of an engine that a reader may change. */
-static int64_t now_of(void *engine)
+int64_t lic_engine_now_of(void *engine)
 {
     return lic_engine_now(engine);
-}
-
-lic_moment lic_engine_moment(const licet_engine *engine)
-{
-    return (lic_moment){ .now = now_of, .source = (void *)engine };
 }
 
 /* ------------------------------------------------------------ consistency */

@@ -40,7 +40,7 @@ struct licet_engine {
     lic_store       *store;
     lic_schemas      schemas;
     lic_eval_limits  limits;
-    bool             strict; /* licet_options.strict */
+    bool             strict;    /* licet_options.strict */
     licet_clock      clock;     /* now NULL: the system's */
     _Atomic int64_t  latest_ns; /* the latest time that the system's clock has shown */
     lic_identity     identity;
@@ -89,8 +89,15 @@ static inline const lic_program *lic_engine_program(const licet_engine *engine, 
  * to us it then stands still, so what has expired stays so. */
 int64_t lic_engine_now(licet_engine *engine);
 
-/* The one time of a request. */
-lic_moment lic_engine_moment(const licet_engine *engine);
+int64_t lic_engine_now_of(void *engine); /* the same, as a lic_moment wants it */
+
+/* Begins the one time of a request. The clock is the only thing of an engine that who reads may change. */
+static inline void lic_engine_begin_moment(const licet_engine *engine, lic_moment *moment)
+{
+    moment->now     = lic_engine_now_of;
+    moment->source  = (void *)engine;
+    moment->is_read = false;
+}
 
 /* Puts defaults in place of 0: INVALID_ARGUMENT (kind config). */
 licet_status lic_options_check(licet_options *options, licet_error **error);

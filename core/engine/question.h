@@ -59,9 +59,26 @@ static inline void lic_deny(licet_result *result)
     result->missing_count  = 0;
 }
 
-/* Asks the evaluator, whose subject is the question's, and judges the condition of an IF. The last act of a check: nothing
- * but an answer changes the result. */
-licet_status lic_question_ask(lic_eval *eval, const lic_question *question, licet_result *result, licet_error **error);
+/* The answer under a condition. */
+licet_status lic_question_decide(lic_eval *eval, const lic_condition *condition, licet_result *result,
+                                 licet_error **error);
+
+/* Asks the evaluator, whose subject is the question's, and judges the condition of an IF. The last act of a check:
+ * nothing but an answer changes the result. */
+static inline licet_status lic_question_ask(lic_eval *eval, const lic_question *question, licet_result *result,
+                                            licet_error **error)
+{
+    lic_membership answer = LIC_MEMBERSHIP_NO;
+    licet_status   status = lic_eval_check(eval, question->relation, question->node, &answer, error);
+
+    if (status != LICET_OK)
+        return status;
+    if (answer.value == LIC_IF)
+        return lic_question_decide(eval, answer.condition, result, error);
+    result->revision       = eval->snapshot->revision;
+    result->permissionship = answer.value == LIC_YES ? LICET_HAS_PERMISSION : LICET_NO_PERMISSION;
+    return LICET_OK;
+}
 
 /* A copy of names that the result owns. false: out of memory, it owns none. */
 bool lic_result_keep_missing(licet_result *result, lic_memory *memory, const lic_str *names, size_t count);

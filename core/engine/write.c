@@ -145,17 +145,20 @@ static licet_status refuse_duplicate(writing *w, lic_map *seen, const licet_rela
                            LIC_NOWHERE, "found more than one update with relationship %Q in this request", &identity);
 }
 
+/* Most have no context, so no message that their number could be in. */
 static licet_status prepare_change(writing *w, const licet_update *update, uint32_t index)
 {
-    lic_store_change *change = &w->changes[w->change_count];
-    char              field[48];
-    licet_status      status;
+    const licet_relationship *relationship = &update->relationship;
+    lic_store_change         *change       = &w->changes[w->change_count];
+    char                      field[48]    = "";
+    licet_status              status;
 
     change->operation   = update->operation;
-    change->resource_id = update->relationship.resource_id;
-    change->subject_id  = update->relationship.subject_id;
-    status = lic_attribute_read(&w->arena, number_name(field, sizeof field, "update", index), &update->relationship,
-                                w->engine->strict, &change->attribute, w->error);
+    change->resource_id = relationship->resource_id;
+    change->subject_id  = relationship->subject_id;
+    if (lic_str_given(relationship->caveat_context))
+        number_name(field, sizeof field, "update", index);
+    status = lic_attribute_read(&w->arena, field, relationship, w->engine->strict, &change->attribute, w->error);
     if (status == LICET_OK)
         w->change_count++;
     return status;

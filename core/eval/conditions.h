@@ -1,13 +1,13 @@
 /* What comes of conditions: under a request's context each is true, false, or open.
  *
- * A leaf is the number of a relationship's attribute. Its caveat is evaluated over the request's values with those of the
- * relationship laid over them (caveats.md 4), and once for a request and a context, however often it is met.
+ * A leaf is the number of a relationship's attribute. Its caveat is evaluated over the request's values with those of
+ * the relationship laid over them (caveats.md 4), and once for a request and a context, however often it is met.
  *
  * Law: a caveat that fails is as open as one that lacks values, until it turns out that nothing decides: what is true
- * decides an OR, what is false an AND, on whichever side it stands (threat-model.md 2). Only what stays open is looked
- * into: if a caveat in it has failed, that is the answer; else the names of the parameters that it lacks are. So the
- * answer does not depend on the order of evaluation, but for which of several errors is told: the leftmost, in the order of
- * schema and relationships. */
+ * decides an OR, what is false an AND, on whichever side it stands (threat-model.md 2). Only what stays open is
+ * looked into: if a caveat in it has failed, that is the answer; else the names of the parameters that it lacks are.
+ * So the answer does not depend on the order of evaluation, but for which of several errors is told: the leftmost, in
+ * the order of schema and relationships. */
 #ifndef LIC_EVAL_CONDITIONS_H
 #define LIC_EVAL_CONDITIONS_H
 

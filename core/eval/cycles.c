@@ -1,17 +1,19 @@
 /* All goals within the depth limit, their rules laid out flat, and the least fixpoint over them.
  *
- * Goals are found breadth first, so each is met first on its shortest way; those as far away as the limit are unknown.
- * A goal's rule is a few steps for a stack machine: operands push a value, operators take theirs.
+ * Goals are found breadth first, so each is met first on its shortest way; those as far away as the limit are
+ * unknown. A goal's rule is a few steps for a stack machine: operands push a value, operators take theirs.
  *
  * Exclusion makes the rules contrary: a larger subtrahend makes a smaller result. The alternating fixpoint (Van
- * Gelder, Ross and Schlipf 1991) copes. Subtrahends are read from a fixed set, so that the rest has a least fixpoint: read
- * from what is certain they give what is possible, and from what is possible, what is certain. That goes on until
- * nothing changes. What then is possible but not certain hangs on a cycle through an exclusion, or on an unknown goal.
+ * Gelder, Ross and Schlipf 1991) copes. Subtrahends are read from a fixed set, so that the rest has a least fixpoint:
+ * read from what is certain they give what is possible, and from what is possible, what is certain. That goes on
+ * until nothing changes. What then is possible but not certain hangs on a cycle through an exclusion, or on an
+ * unknown goal.
  *
- * Conditions are judged first, so that every value is false, open or true: the rules keep their order (three_valued.h), and
- * a goal rises twice at most. An earlier design carried conditions through the rounds; around a cycle they grow with each,
- * and whether anything has changed could not be seen. What stays open at the end is put together again from the
- * conditions that it hangs on: going round a cycle may bring in some that a way without it would not. */
+ * Conditions are judged first, so that every value is false, open or true: the rules keep their order
+ * (three_valued.h), and a goal rises twice at most. An earlier design carried conditions through the rounds; around a
+ * cycle they grow with each, and whether anything has changed could not be seen. What stays open at the end is put
+ * together again from the conditions that it hangs on: going round a cycle may bring in some that a way without it
+ * would not. */
 #include "cycles.h"
 
 #include "base/hash.h"
@@ -178,8 +180,7 @@ static bool add_goal(system *s, lic_goal goal, uint32_t distance, bool contrary)
     goal.relation = lic_goal_named(s->eval, relation, goal.relation);
     relation      = &s->eval->program->relations[goal.relation];
     if (lic_goal_is_leaf(relation))
-        return add_value(
-            s, lic_goal_direct(s->eval, lic_goal_ways_in(s->eval, relation), (lic_ref){ relation->slot, goal.node }));
+        return add_value(s, lic_goal_direct(s->eval, relation, lic_goal_ways_in(s->eval, relation), goal.node));
     return add_node(s, goal, distance + 1, &number) && add_step(s, STEP_GOAL, contrary, number);
 }
 
@@ -193,13 +194,21 @@ static bool add_row(system *s, lic_goal goal, uint32_t attribute, uint32_t dista
     return attribute == LIC_NO_ATTRIBUTE || add_operator(s, STEP_AND, 2);
 }
 
+/* A row that does not count costs a step all the same. */
+static bool skip_row(system *s)
+{
+    const lic_failure failure = lic_goal_steps(s->eval, 1);
+
+    return failure == LIC_FAILURE_NONE || failed(s, failure);
+}
+
 static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
 {
     const lic_program  *program  = s->eval->program;
     const lic_relation *relation = &program->relations[goal.relation];
     const lic_ways_in   ways     = lic_goal_ways_in(s->eval, relation);
     const lic_ref       resource = { relation->slot, goal.node };
-    lic_membership      direct   = lic_goal_direct(s->eval, ways, resource);
+    lic_membership      direct   = lic_goal_direct(s->eval, relation, ways, goal.node);
     uint32_t            operands = 1;
     uint32_t            attribute;
     lic_walk            walk;
@@ -211,33 +220,47 @@ static bool lay_relation(system *s, lic_goal goal, uint32_t distance)
         return true;
     for (uint32_t i = ways.first; i < ways.end; i++) {
         const lic_allowed *allowed = &program->allowed[i];
-        const lic_rel      userset = lic_allowed_userset(program, relation, allowed);
+        const lic_rel      userset = allowed->userset;
 
         if (userset == LIC_NO_REL)
             continue;
         lic_walk_subjects_in(s->eval->snapshot, resource, allowed->slot, &walk);
-        for (; lic_goal_next_row(s->eval, &walk, &row, &attribute); operands++)
+        while (lic_walk_next(&walk, &row)) {
+            attribute = walk.attribute;
+            if (!lic_goal_row_counts(s->eval, relation, allowed->bare, row, &attribute)) {
+                if (!skip_row(s))
+                    return false;
+                continue;
+            }
+            operands++;
             if (!add_row(s, (lic_goal){ userset, row.node }, attribute, distance, false))
                 return false;
+        }
     }
     return add_operator(s, STEP_OR, operands);
 }
 
 static bool lay_arrow(system *s, const lic_op *arrow, uint32_t object, uint32_t distance, bool contrary)
 {
-    const lic_program *program  = s->eval->program;
-    uint32_t           operands = 0;
-    uint32_t           attribute;
-    lic_walk           walk;
-    lic_ref            row;
+    const lic_program  *program  = s->eval->program;
+    const lic_relation *tupleset = &program->relations[arrow->relation];
+    uint32_t            operands = 0;
+    uint32_t            attribute;
+    lic_walk            walk;
+    lic_ref             row;
 
-    lic_walk_subjects(s->eval->snapshot, (lic_ref){ program->relations[arrow->relation].slot, object }, &walk);
-    while (lic_goal_next_row(s->eval, &walk, &row, &attribute)) {
+    lic_walk_subjects(s->eval->snapshot, (lic_ref){ tupleset->slot, object }, &walk);
+    while (lic_walk_next(&walk, &row)) {
         bool          counts;
-        const lic_rel target = lic_goal_target(program, arrow, row.slot, &counts);
+        bool          bare;
+        const lic_rel target = lic_goal_target(program, arrow, row.slot, &counts, &bare);
 
-        if (!counts)
+        attribute = walk.attribute;
+        if (!counts || !lic_goal_row_counts(s->eval, tupleset, bare, row, &attribute)) {
+            if (!skip_row(s))
+                return false;
             continue;
+        }
         operands++;
         if (!add_row(s, (lic_goal){ target, row.node }, attribute, distance, contrary))
             return false;
@@ -389,8 +412,8 @@ static lic_truth joined(step_kind kind, lic_truth a, lic_truth b)
     return kind == STEP_OR ? (a > b ? a : b) : (a < b ? a : b);
 }
 
-/* An operator's value of its operands, which are at `operands`; and the lists of those that are open, joined, when it is
- * open too. */
+/* An operator's value of its operands, which are at `operands`; and the lists of those that are open, joined, when it
+ * is open too. */
 static operand operate(const system *s, const step *at, const operand *operands)
 {
     operand result = { LIC_FALSE, NONE, NONE };
@@ -431,8 +454,8 @@ static operand apply(const system *s, size_t number, const uint8_t *own, const u
     return s->stack[0];
 }
 
-/* The least set closed under the rules, goals inside subtrahends read from `other`. Every round lets some goal rise, or is
- * the last. */
+/* The least set closed under the rules, goals inside subtrahends read from `other`. Every round lets some goal rise,
+ * or is the last. */
 static bool close_under_rules(system *s, uint8_t *own, const uint8_t *other, bool optimistic)
 {
     bool changed = true;

@@ -54,6 +54,7 @@ struct lic_eval_frame {
     lic_rel  target;   /* what is asked of the subjects in the walk's rows; LIC_NO_REL: nothing */
     lic_slot row_slot; /* FRAME_ARROW: the slot that target and counts are about */
     bool     counts;
+    bool     bare; /* rows without an attribute count */
 };
 
 typedef lic_eval_frame frame;
@@ -181,7 +182,7 @@ static bool next_slot(const walk *w, frame *f, bool whole)
     while (f->next < f->end) {
         const lic_allowed *allowed = &program->allowed[f->next++];
 
-        f->target = lic_allowed_userset(program, relation, allowed);
+        f->target = allowed->userset;
         if (f->target == LIC_NO_REL)
             continue;
         /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
@@ -193,39 +194,70 @@ static bool next_slot(const walk *w, frame *f, bool whole)
             lic_walk_narrow(&f->walk, allowed->slot);
         else
             lic_walk_subjects_in(w->eval->snapshot, (lic_ref){ relation->slot, f->node }, allowed->slot, &f->walk);
+        f->bare = allowed->bare;
         return true;
     }
     f->target = LIC_NO_REL;
     return false;
 }
 
-/* The next row of a relation's usersets. */
-INLINE bool read_userset(const walk *w, frame *f, row *next)
+/* A row that does not count costs a step all the same. false: the walk is stopped. */
+static __attribute__((noinline)) bool skip_row(walk *w)
+{
+    const lic_failure failure = lic_goal_steps(w->eval, 1);
+
+    if (failure != LIC_FAILURE_NONE)
+        stop(w, failure);
+    return failure == LIC_FAILURE_NONE;
+}
+
+/* The next row of a relation's usersets. false: there is none, or the walk is stopped. */
+INLINE bool read_userset(walk *w, frame *f, row *next)
 {
     lic_ref subject;
 
-    while (f->target == LIC_NO_REL || !lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
-        if (!next_slot(w, f, false))
+    for (;;) {
+        while (f->target == LIC_NO_REL || !lic_walk_next(&f->walk, &subject))
+            if (!next_slot(w, f, false))
+                return false;
+        next->attribute = f->walk.attribute;
+        if (lic_goal_row_counts(w->eval, &w->relations[f->relation], f->bare, subject, &next->attribute))
+            break;
+        if (!skip_row(w))
             return false;
+    }
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
 }
 
-/* The next row of an arrow's tupleset; its goal is without relation where the row's subject has no such name. */
-INLINE bool read_target(const walk *w, frame *f, row *next)
+/* The next row of an arrow's tupleset; its goal is without relation where the row's subject has no such name. false:
+ * there is none, or the walk is stopped. */
+INLINE bool read_target(walk *w, frame *f, row *next)
 {
     lic_ref subject;
 
-    do {
-        if (!lic_goal_next_row(w->eval, &f->walk, &subject, &next->attribute))
+    for (;;) {
+        if (!lic_walk_next(&f->walk, &subject))
             return false;
+        next->attribute = f->walk.attribute;
         if (subject.slot != f->row_slot) {
             f->row_slot = subject.slot;
-            f->target   = lic_goal_target(w->eval->program, f->arrow, subject.slot, &f->counts);
+            f->target   = lic_goal_target(w->eval->program, f->arrow, subject.slot, &f->counts, &f->bare);
         }
-    } while (!f->counts);
+        if (f->counts &&
+            lic_goal_row_counts(w->eval, &w->relations[f->arrow->relation], f->bare, subject, &next->attribute))
+            break;
+        if (!skip_row(w))
+            return false;
+    }
     next->goal = (lic_goal){ f->target, subject.node };
     return true;
+}
+
+/* What a row that could not be read means, where without it the finding is this. */
+INLINE lic_finding no_row(const walk *w, lic_finding otherwise)
+{
+    return w->stopped == LIC_FAILURE_NONE ? otherwise : no_finding(WALK_STOPPED);
 }
 
 static lic_finding make_memo(walk *w)
@@ -261,7 +293,7 @@ static __attribute__((noinline)) lic_finding begin_usersets(walk *w, lic_goal go
     f->end       = ways.end;
     /* Mostly there is none, and no need for a frame. */
     if (!next_slot(w, f, true) || !read_userset(w, f, &f->ready[0]))
-        return lic_finding_of(direct.value, direct.condition, 1);
+        return no_row(w, lic_finding_of(direct.value, direct.condition, 1));
     f->ready_count = 1;
     if (is_in_progress(w, goal))
         return stop(w, LIC_FAILURE_DEPTH); /* a cycle */
@@ -280,23 +312,38 @@ INLINE lic_finding begin_permission(walk *w, lic_goal goal, uint32_t depth)
     return begin_operator(w, w->relations[goal.relation].op, goal, depth);
 }
 
+/* A relation that holds the subject by a row with an attribute; if it brings in usersets, the walk of the frame to be goes
+ * over its rows. Apart from the rest, which it would slow down. */
+static __attribute__((noinline)) lic_finding begin_attributed(walk *w, lic_goal goal, uint32_t depth)
+{
+    const lic_relation  *relation = &w->relations[goal.relation];
+    const lic_ways_in    ways     = lic_goal_ways_in(w->eval, relation);
+    const lic_membership direct   = lic_goal_direct(w->eval, relation, ways, goal.node);
+
+    if (direct.value == LIC_FAILED)
+        return stop(w, direct.failure);
+    if (direct.value != LIC_YES && ways.first != ways.end)
+        return begin_usersets(w, goal, depth, ways, direct);
+    return lic_finding_of(direct.value, direct.condition, 1);
+}
+
 /* A relation that brings in usersets. Most have no rows on most objects; that is seen at a glance. */
 INLINE lic_finding begin_rows(walk *w, lic_goal goal, uint32_t depth, lic_ways_in ways)
 {
-    frame         *f = next_frame(w);
-    lic_membership direct;
+    frame     *f = next_frame(w);
+    lic_direct direct;
 
     if (f == NULL)
         return no_finding(WALK_STOPPED);
     lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->relations[goal.relation].slot, goal.node }, &f->walk);
     if (lic_goal_rows_ended(&f->walk))
         return lic_finding_of(LIC_NO, NULL, 1);
-    direct = lic_goal_direct_of(w->eval, ways, &f->walk);
-    if (direct.value == LIC_FAILED)
-        return stop(w, direct.failure);
-    if (direct.value == LIC_YES)
+    direct = lic_goal_find_direct_of(w->eval, ways, &f->walk);
+    if (direct == LIC_DIRECT_ATTRIBUTED)
+        return begin_attributed(w, goal, depth);
+    if (direct == LIC_DIRECT_YES)
         return lic_finding_of(LIC_YES, NULL, 1);
-    return begin_usersets(w, goal, depth, ways, direct);
+    return begin_usersets(w, goal, depth, ways, LIC_MEMBERSHIP_NO);
 }
 
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
@@ -304,7 +351,7 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
 {
     const lic_relation *relation = &w->relations[goal.relation];
     lic_ways_in         ways;
-    lic_membership      direct;
+    lic_direct          direct;
 
     if (lic_goal_is_subject(w->eval, relation, goal.node))
         return lic_finding_of(LIC_YES, NULL, 0);
@@ -317,10 +364,10 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
     ways = lic_goal_ways_in(w->eval, relation);
     if (ways.first != ways.end)
         return begin_rows(w, goal, depth, ways);
-    direct = lic_goal_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
-    if (direct.value == LIC_FAILED)
-        return stop(w, direct.failure);
-    return lic_finding_of(direct.value, direct.condition, 1);
+    direct = lic_goal_find_direct(w->eval, ways, (lic_ref){ relation->slot, goal.node });
+    if (direct == LIC_DIRECT_ATTRIBUTED)
+        return begin_attributed(w, goal, depth);
+    return lic_finding_of(direct == LIC_DIRECT_YES ? LIC_YES : LIC_NO, NULL, 1);
 }
 
 /* A step to another goal costs one of the depth. A goal without relation holds nobody. */
@@ -336,7 +383,7 @@ INLINE lic_finding step_to(walk *w, lic_goal goal, uint32_t depth)
 }
 
 /* A step that counts only if the row's caveat holds. */
-static lic_finding begin_caveated(walk *w, const row *from, uint32_t depth)
+static __attribute__((noinline)) lic_finding begin_caveated(walk *w, const row *from, uint32_t depth)
 {
     const row            copy   = *from; /* frames may move */
     const lic_membership caveat = lic_goal_caveated(w->eval, copy.attribute);
@@ -372,10 +419,10 @@ INLINE lic_finding begin_arrow(walk *w, const lic_op *op, uint32_t node, uint32_
     f->row_slot = LIC_NO_SLOT;
     lic_walk_subjects(w->eval->snapshot, (lic_ref){ w->relations[op->relation].slot, node }, &f->walk);
     if (!read_target(w, f, &f->ready[1]))
-        return lic_finding_of(LIC_NO, NULL, 1);
+        return no_row(w, lic_finding_of(LIC_NO, NULL, 1));
     /* Of a single row, any and all are what it gives. */
     if (lic_goal_rows_ended(&f->walk) || !read_target(w, f, &f->ready[0]))
-        return step_along(w, &f->ready[1], depth);
+        return w->stopped == LIC_FAILURE_NONE ? step_along(w, &f->ready[1], depth) : no_finding(WALK_STOPPED);
     frame_init(f, FRAME_ARROW, join, (lic_goal){ LIC_NO_REL, node }, depth);
     f->ready_count = 2;
     w->count++;
@@ -427,7 +474,7 @@ INLINE lic_finding next_row(walk *w, frame *f)
         next = f->ready[--f->ready_count];
     else if (f->kind == FRAME_CAVEATED ||
              !(f->kind == FRAME_USERSETS ? read_userset(w, f, &next) : read_target(w, f, &next)))
-        return no_finding(OPERANDS_ENDED);
+        return no_row(w, no_finding(OPERANDS_ENDED));
     return step_along(w, &next, f->depth);
 }
 
@@ -519,28 +566,38 @@ static lic_membership run(walk *w, lic_goal root)
 
 /* -------------------------------------------------------------- interface */
 
-lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts)
+lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts,
+                        bool *bare)
 {
     const lic_relation *tupleset = &program->relations[arrow->relation];
     const lic_allowed  *allowed  = program->allowed + tupleset->first_allowed;
+    uint32_t            found    = LIC_NO_DEFINITION;
 
-    *counts = false;
-    for (uint32_t i = 0; i < tupleset->allowed_count; i++)
+    *bare = false;
+    for (uint32_t i = 0; i < tupleset->allowed_count && !*bare; i++)
         if (allowed[i].slot == subject_slot && !allowed[i].wildcard) {
-            *counts = true;
-            return lic_program_target(program, arrow, allowed[i].definition);
+            found = allowed[i].definition;
+            *bare = allowed[i].bare;
         }
-    return LIC_NO_REL;
+    *counts = found != LIC_NO_DEFINITION;
+    return *counts ? lic_program_target(program, arrow, found) : LIC_NO_REL;
 }
 
-bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed)
+/* Does the schema allow such a row? content: NULL for one without an attribute. */
+static bool fits(const lic_program *program, const lic_relation *relation, lic_ref row, const lic_attribute *content)
 {
-    const lic_allowed *all = program->allowed + relation->first_allowed;
+    const bool     expires = content != NULL && content->expires_at_s != LIC_NEVER_EXPIRES;
+    const uint32_t caveat  = content == NULL ? LIC_NO_CAVEAT : lic_program_numbered_caveat(program, content->caveat);
 
-    for (uint32_t i = 0; i < relation->allowed_count; i++)
-        if (all[i].slot == allowed->slot && !all[i].wildcard &&
-            (&all[i] < allowed || (all[i].caveat == LIC_NO_CAVEAT && !all[i].expiration)))
+    if (content != NULL && content->caveat != LIC_NO_CAVEAT_NAME && caveat == LIC_NO_CAVEAT)
+        return false;
+    for (uint32_t i = 0; i < relation->allowed_count; i++) {
+        const lic_allowed *allowed = &program->allowed[relation->first_allowed + i];
+
+        if (allowed->slot == row.slot && allowed->wildcard == (row.node == LIC_WILDCARD_NODE) &&
+            allowed->caveat == caveat && allowed->expiration == expires)
             return true;
+    }
     return false;
 }
 
@@ -561,13 +618,13 @@ static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
     return lic_attribute_expired(attribute, moment->seconds, moment->nanoseconds);
 }
 
-bool lic_goal_holds_row(const lic_eval *eval, uint32_t *attribute)
+bool lic_goal_holds_row(const lic_eval *eval, const lic_relation *relation, lic_ref row, uint32_t *attribute)
 {
     const lic_attribute *content = lic_graph_attribute(eval->snapshot->graph, *attribute);
 
-    if (content->caveat == LIC_NO_CAVEAT_NAME)
+    if (content != NULL && content->caveat == LIC_NO_CAVEAT_NAME)
         *attribute = LIC_NO_ATTRIBUTE;
-    return !has_expired(eval, content);
+    return fits(eval->program, relation, row, content) && (content == NULL || !has_expired(eval, content));
 }
 
 lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute)
@@ -578,11 +635,24 @@ lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute)
                         : (lic_membership){ LIC_IF, LIC_FAILURE_NONE, leaf };
 }
 
-lic_membership lic_goal_attributed(const lic_eval *eval, uint32_t attribute)
+/* The membership that one stored row gives to its own subject. */
+static lic_membership row_of(const lic_eval *eval, const lic_relation *relation, uint32_t node, lic_ref subject)
 {
-    if (!lic_goal_holds_row(eval, &attribute))
+    uint32_t attribute;
+
+    if (!lic_snapshot_find(eval->snapshot, (lic_ref){ relation->slot, node }, subject, &attribute) ||
+        !lic_goal_holds_row(eval, relation, subject, &attribute))
         return LIC_MEMBERSHIP_NO;
     return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_caveated(eval, attribute);
+}
+
+lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node)
+{
+    lic_membership found = LIC_MEMBERSHIP_NO;
+
+    if (ways.plain)
+        found = row_of(eval, relation, node, eval->subject);
+    return ways.wildcard ? lic_membership_or(eval->arena, found, row_of(eval, relation, node, eval->everyone)) : found;
 }
 
 lic_failure lic_goal_look(lic_eval *eval)

@@ -42,113 +42,74 @@ static inline bool lic_goal_is_leaf(const lic_relation *relation)
     return !relation->is_permission && !relation->has_usersets;
 }
 
-/* Does another of the relation's shapes speak for the same slot? One without caveat and expiration speaks first, else
- * the first of them. */
-bool lic_allowed_is_repeated(const lic_program *program, const lic_relation *relation, const lic_allowed *allowed);
-
-/* The relation whose members this shape brings in; LIC_NO_REL: none, its rows are dead ends or another shape's. A row is
- * not held against the caveat and the expiration of shapes: writing did that, and what it says of itself counts. */
-static inline lic_rel lic_allowed_userset(const lic_program *program, const lic_relation *relation,
-                                          const lic_allowed *allowed)
+/* Is a row with this attribute there? One that fits no shape of its relation is not: writes see to it that there is
+ * none, but not every row comes from a write. If it has no caveat, the attribute says no more: it becomes
+ * LIC_NO_ATTRIBUTE. */
+bool lic_goal_holds_row(const lic_eval *eval, const lic_relation *relation, lic_ref row, uint32_t *attribute);
+/* The same of any row. bare: a shape of its slot is. */
+static inline bool lic_goal_row_counts(const lic_eval *eval, const lic_relation *relation, bool bare, lic_ref row,
+                                       uint32_t *attribute)
 {
-    if (allowed->wildcard)
-        return LIC_NO_REL;
-    if ((allowed->caveat != LIC_NO_CAVEAT || allowed->expiration) &&
-        lic_allowed_is_repeated(program, relation, allowed))
-        return LIC_NO_REL;
-    return lic_program_slot(program, allowed->slot).relation;
+    return *attribute == LIC_NO_ATTRIBUTE ? bare : lic_goal_holds_row(eval, relation, row, attribute);
 }
 
-/* Is a row with this attribute there? Of one without a caveat the attribute says nothing more: it becomes
- * LIC_NO_ATTRIBUTE. */
-bool lic_goal_holds_row(const lic_eval *eval, uint32_t *attribute);
 /* The membership that a row gives whose attribute has a caveat. */
 lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute);
-/* That of a row with any attribute. */
-lic_membership lic_goal_attributed(const lic_eval *eval, uint32_t attribute);
-
-/* The next row that is there; *attribute: its caveat, or LIC_NO_ATTRIBUTE. */
-static inline bool lic_goal_next_row(const lic_eval *eval, lic_walk *rows, lic_ref *row, uint32_t *attribute)
-{
-    do {
-        if (!lic_walk_next(rows, row))
-            return false;
-        *attribute = rows->attribute;
-    } while (*attribute != LIC_NO_ATTRIBUTE && !lic_goal_holds_row(eval, attribute));
-    return true;
-}
-
-/* The membership that one stored row gives to its own subject. */
-static inline lic_membership lic_goal_row(const lic_eval *eval, lic_ref resource, lic_ref subject)
-{
-    uint32_t attribute;
-
-    if (!lic_snapshot_find(eval->snapshot, resource, subject, &attribute))
-        return LIC_MEMBERSHIP_NO;
-    return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_attributed(eval, attribute);
-}
 
 /* Which rows of a relation a subject may be found by. Only shapes that the schema allows count. */
 typedef struct lic_ways_in {
     bool     plain;    /* a row that holds the subject itself */
     bool     wildcard; /* a row that holds all of the subject's type (also the usersets of the type) */
+    bool     bare;     /* all rows that there may be have neither caveat nor expiration */
     uint32_t first;    /* the allowed types that bring in usersets are some of allowed[first .. end) */
     uint32_t end;
 } lic_ways_in;
 
 static inline lic_ways_in lic_goal_ways_in(const lic_eval *eval, const lic_relation *relation)
 {
-    const uint32_t end  = relation->first_allowed + relation->allowed_count;
-    lic_ways_in    ways = { false, false, relation->first_userset, end };
+    const uint32_t     end     = relation->first_allowed + relation->allowed_count;
+    const lic_allowed *allowed = eval->program->allowed;
+    lic_ways_in        ways    = { false, false, relation->is_bare, relation->first_userset, end };
 
     for (uint32_t i = relation->first_allowed; i < end; i++) {
-        const lic_allowed *allowed = &eval->program->allowed[i];
-
-        if (allowed->wildcard)
-            ways.wildcard |= allowed->definition == eval->subject_definition;
+        if (allowed[i].wildcard)
+            ways.wildcard |= allowed[i].definition == eval->subject_definition;
         else
-            ways.plain |= allowed->slot == eval->subject.slot;
+            ways.plain |= allowed[i].slot == eval->subject.slot;
     }
     return ways;
 }
 
-/* The same among a resource's rows that are at hand. */
-static inline lic_membership lic_goal_row_of(const lic_eval *eval, const lic_walk *rows, lic_ref subject)
+typedef enum lic_direct {
+    LIC_DIRECT_NO,
+    LIC_DIRECT_YES,
+    LIC_DIRECT_ATTRIBUTED /* there is a row with an attribute, or among rows that should have one */
+} lic_direct;
+
+/* Are there rows of the subject itself or of its type's wildcard? Most have no attribute, and then the first decides. */
+static inline lic_direct lic_goal_find_direct(const lic_eval *eval, lic_ways_in ways, lic_ref resource)
 {
     uint32_t attribute;
 
-    if (!lic_walk_has(rows, subject, &attribute))
-        return LIC_MEMBERSHIP_NO;
-    return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_attributed(eval, attribute);
+    if ((!ways.plain || !lic_snapshot_find(eval->snapshot, resource, eval->subject, &attribute)) &&
+        (!ways.wildcard || !lic_snapshot_find(eval->snapshot, resource, eval->everyone, &attribute)))
+        return LIC_DIRECT_NO;
+    return attribute == LIC_NO_ATTRIBUTE && ways.bare ? LIC_DIRECT_YES : LIC_DIRECT_ATTRIBUTED;
 }
 
-/* lic_goal_direct from these rows. */
-static inline lic_membership lic_goal_direct_of(const lic_eval *eval, lic_ways_in ways, const lic_walk *rows)
+/* The same among a resource's rows that are at hand. */
+static inline lic_direct lic_goal_find_direct_of(const lic_eval *eval, lic_ways_in ways, const lic_walk *rows)
 {
-    lic_membership found = LIC_MEMBERSHIP_NO;
+    uint32_t attribute;
 
-    if (ways.plain)
-        found = lic_goal_row_of(eval, rows, eval->subject);
-    if (ways.wildcard && found.value == LIC_NO)
-        found = lic_goal_row_of(eval, rows, eval->everyone);
-    else if (ways.wildcard && found.value != LIC_YES)
-        found = lic_membership_or(eval->arena, found, lic_goal_row_of(eval, rows, eval->everyone));
-    return found;
+    if ((!ways.plain || !lic_walk_has(rows, eval->subject, &attribute)) &&
+        (!ways.wildcard || !lic_walk_has(rows, eval->everyone, &attribute)))
+        return LIC_DIRECT_NO;
+    return attribute == LIC_NO_ATTRIBUTE && ways.bare ? LIC_DIRECT_YES : LIC_DIRECT_ATTRIBUTED;
 }
 
-/* What the rows of the subject itself and of its type's wildcard give. */
-static inline lic_membership lic_goal_direct(const lic_eval *eval, lic_ways_in ways, lic_ref resource)
-{
-    lic_membership found = LIC_MEMBERSHIP_NO;
-
-    if (ways.plain)
-        found = lic_goal_row(eval, resource, eval->subject);
-    if (ways.wildcard && found.value == LIC_NO)
-        found = lic_goal_row(eval, resource, eval->everyone);
-    else if (ways.wildcard && found.value != LIC_YES)
-        found = lic_membership_or(eval->arena, found, lic_goal_row(eval, resource, eval->everyone));
-    return found;
-}
+/* What these rows give, whatever they have. */
+lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node);
 
 /* Certainly no more rows? Without a look at the graph; it may be no more rows all the same. */
 static inline bool lic_goal_rows_ended(const lic_walk *walk)
@@ -157,8 +118,9 @@ static inline bool lic_goal_rows_ended(const lic_walk *walk)
 }
 
 /* A row of an arrow's tupleset leads to this relation of the row's object; its subject relation is ignored.
- * *counts is false for rows of a shape that the schema does not allow: they are not there. */
-lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts);
+ * *counts is false for rows of a slot that the schema does not allow: they are not there. */
+lic_rel lic_goal_target(const lic_program *program, const lic_op *arrow, lic_slot subject_slot, bool *counts,
+                        bool *bare);
 
 /* Begins to count, for a new question. */
 static inline void lic_goal_reset_steps(lic_eval *eval)

@@ -66,7 +66,6 @@ static bool copy_relation(compiler *c, lic_rel m)
     relation->op            = UINT32_MAX;
     relation->first_allowed = member->first_type;
     relation->allowed_count = (uint32_t)member->ast->type_count;
-    relation->first_userset = relation->first_allowed + relation->allowed_count;
     return relation->name.data != NULL && relation->slot != LIC_NO_SLOT &&
            lic_map_add(&definition->relations, relation->name, m, &found);
 }
@@ -97,13 +96,39 @@ static void copy_type(compiler *c, lic_rel relation, size_t index)
         .definition = ref->definition,
         .slot   = ref->member == LIC_NO_REL ? p->definitions[ref->definition].ellipsis : p->relations[ref->member].slot,
         .caveat = ref->caveat,
+        .userset    = ref->member,
         .wildcard   = type->wildcard,
         .expiration = type->expiration,
+        .bare       = ref->caveat == LIC_NO_CAVEAT && !type->expiration,
     };
-    if (ref->member != LIC_NO_REL && !p->relations[relation].has_usersets)
-        p->relations[relation].first_userset = from->first_type + (uint32_t)index;
     p->relations[relation].has_usersets |= ref->member != LIC_NO_REL;
     p->relations[relation].has_wildcards |= type->wildcard;
+}
+
+/* Does another shape speak for the same userset? A bare one speaks first, else the first of them. */
+static bool is_repeated(const lic_program *p, const lic_relation *relation, const lic_allowed *allowed)
+{
+    const lic_allowed *all = p->allowed + relation->first_allowed;
+
+    for (uint32_t i = 0; i < relation->allowed_count && !allowed->bare; i++)
+        if (all[i].slot == allowed->slot && !all[i].wildcard && (&all[i] < allowed || all[i].bare))
+            return true;
+    return false;
+}
+
+static void set_usersets(const lic_program *p, lic_relation *relation)
+{
+    const uint32_t end = relation->first_allowed + relation->allowed_count;
+
+    relation->first_userset = end;
+    relation->is_bare       = true;
+    for (uint32_t i = relation->first_allowed; i < end; i++) {
+        if (is_repeated(p, relation, &p->allowed[i]))
+            p->allowed[i].userset = LIC_NO_REL;
+        if (relation->first_userset == end && p->allowed[i].userset != LIC_NO_REL)
+            relation->first_userset = i;
+        relation->is_bare = relation->is_bare && p->allowed[i].bare;
+    }
 }
 
 static bool copy_types(compiler *c)
@@ -117,6 +142,8 @@ static bool copy_types(compiler *c)
     for (lic_rel m = 0; m < c->resolved.member_count; m++)
         for (size_t i = 0; i < c->resolved.members[m].ast->type_count; i++)
             copy_type(c, m, i);
+    for (lic_rel m = 0; m < p->relation_count; m++)
+        set_usersets(p, &p->relations[m]);
     return true;
 }
 

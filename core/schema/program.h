@@ -27,8 +27,10 @@ typedef struct lic_allowed {
     uint32_t definition; /* of the subject's type */
     lic_slot slot;       /* the subject's slot; for a wildcard the type's "..." slot */
     uint32_t caveat;     /* index in caveats, or LIC_NO_CAVEAT */
+    lic_rel  userset;    /* whose members it brings in. LIC_NO_REL: none, or another shape speaks for the same slot */
     bool     wildcard;
     bool     expiration;
+    bool     bare; /* demands neither caveat nor expiration */
 } lic_allowed;
 
 typedef enum lic_op_kind {
@@ -66,7 +68,8 @@ typedef struct lic_relation {
     uint32_t op;            /* permission: root in ops[]. Relation: UINT32_MAX */
     uint32_t first_allowed; /* relation: allowed[first_allowed .. + allowed_count) */
     uint32_t allowed_count;
-    uint32_t first_userset; /* of these the first that names a relation; none: first_allowed + allowed_count */
+    uint32_t first_userset; /* relation: the first allowed one that brings in a userset; the end: none does */
+    bool     is_bare;       /* relation: all its allowed ones are */
     /* A permission that is nothing but another name: what it finally names; any other: itself (api.md 4.9). */
     lic_rel alias_of;
 } lic_relation;

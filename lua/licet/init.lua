@@ -41,10 +41,21 @@ local core = require "licet.core"
 ---@field subject_id string `*` is every subject of the type
 ---@field subject_relation? string
 ---@field caveat_name? string
----@field caveat_context? string a JSON object
+---@field caveat_context? string a JSON object, as licet.context_text() makes one
 ---@field expiration? string RFC 3339
 ---@field resource string "document:readme", as checks take it
 ---@field subject string "user:ada" or "group:eng#member", as checks take it
+
+--- Values for caveats, from parameter names to values: a table, or a string that is a JSON object.
+---
+--- Strings, numbers and booleans are what they are. A table whose keys are 1 to n is an array, one whose keys are strings
+--- an object, an empty one an object unless licet.array() says otherwise. licet.null is null. A whole number beyond 2^53
+--- (Lua 5.4 has such) is sent as a string of its digits, which an `int` parameter reads exactly. Bytes are given as
+--- base64, durations as "1h30m", timestamps as RFC 3339, addresses as text.
+---
+--- What no context can hold raises and says where it is: NaN and infinities, functions and the like, arrays with holes,
+--- keys of several types, tables that contain themselves ("context.hours[2]: function"). Metatables play no part.
+---@alias licet.Context string|table<string, any>
 
 --- Which relationships: every field that is given must match.
 ---@class licet.Filter
@@ -101,8 +112,10 @@ local core = require "licet.core"
 ---@field max_steps? integer relationships that one check may visit: 1,000 to 1e9, 1,000,000 by default
 ---@field check_timeout_ms? integer of one check: 1 to 600,000, 250 by default
 ---@field history_window_ms? integer how long a token can be read exactly: up to 30 days, 24 hours by default
+---@field strict? boolean make errors of what SpiceDB lets pass: numbers that do not fit, lax times and zones, repeated keys, NUL and marks of direction in a schema; recommended for new applications
 
 ---@class licet.CheckOptions
+---@field context? licet.Context values for the caveats on the way; in bulk, of the items that have none of their own
 ---@field consistency? licet.Consistency
 
 ---@class licet.ReadOptions: licet.Filter
@@ -165,9 +178,10 @@ local core = require "licet.core"
 ---@field allowed fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): boolean?, licet.Error?
 --- The same, with the whole answer behind the boolean.
 ---@field check fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): boolean?, licet.Result|licet.Error
---- Answers many questions, each {resource, permission, subject}, at one revision and in their order; at most 10,000. An
---- item that can not be answered has .error, and is not allowed; the others are answered.
----@field check_bulk fun(self: licet.Engine, items: [string, string, string][], options?: licet.CheckOptions): licet.Result[]?, licet.Error?
+--- Answers many questions, each {resource, permission, subject} or {resource, permission, subject, context}, at one
+--- revision and in their order; at most 10,000. An item that can not be answered has .error, and is not allowed; the
+--- others are answered.
+---@field check_bulk fun(self: licet.Engine, items: ([string, string, string]|[string, string, string, licet.Context])[], options?: licet.CheckOptions): licet.Result[]?, licet.Error?
 --- Those of the ids, at most 10,000, on which the subject has the permission, in their order. If one can not be
 --- answered, its error is returned.
 ---@field filter fun(self: licet.Engine, resource_type: string, ids: string[], permission: string, subject: string, options?: licet.CheckOptions): string[]?, licet.Error?
@@ -181,11 +195,13 @@ local core = require "licet.core"
 ---@field version string
 ---@field FULL licet.Consistency everything that was committed before the call
 ---@field MINIMIZE_LATENCY licet.Consistency the default: the graph as it stands, without waiting
+---@field null lightuserdata null in a context; the same as cjson.null and ngx.null
 ---@field Permissionship { NO_PERMISSION: "no_permission", HAS_PERMISSION: "has_permission", CONDITIONAL: "conditional" }
 local licet = {
     version = core.version,
     FULL = core.FULL,
     MINIMIZE_LATENCY = core.MINIMIZE_LATENCY,
+    null = core.null,
     Permissionship = core.Permissionship,
     Relationship = {},
     Schema = {},
@@ -206,8 +222,17 @@ licet.at_least = core.at_least
 ---@type fun(token: string): licet.Consistency
 licet.at_exactly = core.at_exactly
 
+--- Marks a table as an array of a context, also when it is empty, and returns it.
+---@type fun(table: table): table
+licet.array = core.array
+
+--- The JSON text of a context, for the caveat_context of a relationship.
+---@type fun(context: table<string, any>): string
+licet.context_text = core.context_text
+
 --- Parses and checks a schema. `import` may read from the folder and nowhere else; without one it is refused.
----@type fun(text: string, options?: { folder?: string }): licet.Schema?, licet.Error?
+--- strict refuses NUL, marks of direction and escaped surrogates, which SpiceDB takes.
+---@type fun(text: string, options?: { folder?: string, strict?: boolean }): licet.Schema?, licet.Error?
 licet.Schema.parse = core.parse_schema
 
 --- Reads SpiceDB's notation.

@@ -23,6 +23,8 @@ class ManualClock(_licet.Clock):
         clock.advance(timedelta(hours=1))
     """
 
+    __slots__ = ()
+
     def __new__(cls, now: datetime) -> ManualClock:
         return super().__new__(cls, _nanoseconds(now))
 

@@ -94,7 +94,8 @@ describe("an argument of the wrong type", function()
         raises("item 2: table expected, got string", engine.check_bulk, engine, { item, "x" })
         raises("item 2: subject: string expected, got nil", engine.check_bulk, engine,
             { item, { "document:plan", "view" } })
-        raises("item 1", engine.check_bulk, engine, { { "a", "b", "c", "d" } })
+        raises("item 1", engine.check_bulk, engine, { { "a", "b", "c", {}, "e" } })
+        raises("item 1: context: table expected, got number", engine.check_bulk, engine, { { "a", "b", "c", 5 } })
         raises("holes", engine.check_bulk, engine, { item, nil, item })
         raises("table expected, got string", engine.filter, engine, "document", "plan", "view", "user:ana")
         raises("item 2: string expected, got number", engine.filter, engine,

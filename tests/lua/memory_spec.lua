@@ -9,9 +9,18 @@ definition user {}
 
 definition document {
     relation owner: user
+    relation guest: user with grown
     permission view = owner
+    permission visit = guest
+}
+
+caveat grown(age int) {
+    age >= 18
 }
 ]]
+
+-- Long enough for its text to need room several times.
+local CONTEXT = { age = 1, other = { 1, { ("x"):rep(900) }, licet.null, licet.array {} } }
 
 local FILE = [[
 schema: |-
@@ -34,6 +43,7 @@ local function open()
 
     assert(engine:write_schema(SCHEMA))
     assert(engine:touch("document:plan#owner@user:ana", "document:memo#owner@user:ana"))
+    assert(engine:touch("document:plan#guest@user:cy[grown]"))
     return engine
 end
 
@@ -72,6 +82,29 @@ local OPERATIONS = {
         return engine:allowed("document:plan", "view", "user:cy", { consistency = licet.FULL })
     end,
     allowed_refused = function(engine) return (engine:allowed("document:plan", "sign", "user:cy")) end,
+    allowed_in_context = function(engine)
+        return (engine:allowed("document:plan", "visit", "user:cy", { context = CONTEXT }))
+    end,
+    context_refused = function(engine)
+        assert(not engine:allowed("document:plan", "visit", "user:cy", { context = "{" }))
+        assert(not engine:check_bulk({ { "document:plan", "visit", "user:cy" } }, { context = "{" }))
+        assert(not engine:filter("document", { "plan" }, "visit", "user:cy", { context = "{" }))
+    end,
+    check_conditional = function(engine)
+        local ok, result = engine:check("document:plan", "visit", "user:cy", { consistency = licet.FULL })
+        return ok, result.missing_context
+    end,
+    check_bulk_in_contexts = function(engine)
+        local results = engine:check_bulk({
+            { "document:plan", "visit", "user:cy", CONTEXT },
+            { "document:plan", "visit", "user:cy" },
+            { "document:plan", "visit", "user:cy", {} },
+        }, { context = CONTEXT })
+        return results[1].allowed, results[2].allowed, results[3].missing_context
+    end,
+    filter_in_context = function(engine)
+        return (next(engine:filter("document", { "plan" }, "visit", "user:cy", { context = CONTEXT })))
+    end,
     check = function(engine)
         local ok, result = engine:check("document:plan", "view", "user:cy")
         return ok, result.allowed, result.token, tostring(result), result.missing_context
@@ -218,7 +251,7 @@ describe("what only the core can bring about", function()
     end)
 
     it("is a stream that fails half way, which raises in a loop and returns nil and the error by hand", function()
-        local stream = assert(engine:read_relationships { resource_type = "document" })
+        local stream = assert(engine:read_relationships { resource_type = "document", relation = "owner" })
         local seen = 0
         local ok, err = pcall(function()
             for _ in stream do

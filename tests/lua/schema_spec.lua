@@ -99,4 +99,13 @@ definition document {
         assert.equal(world.SCHEMA, assert(engine:read_schema()).text)
         engine:close()
     end)
+
+    it("has no marks of direction where it is strict", function()
+        local text = "// \226\128\174\ndefinition user {}\n"
+        local err = world.failure(licet.Schema.parse(text, { strict = true }))
+
+        assert.same({ "user" }, assert(licet.Schema.parse(text)).definitions)
+        assert.equal("encoding", err.kind)
+        assert.equal(1, err.line)
+    end)
 end)

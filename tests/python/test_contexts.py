@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import ipaddress
 import json
+import runpy
 import types as python_types
 from collections import OrderedDict
 from datetime import datetime, timedelta, timezone, tzinfo
 from enum import IntEnum
+from pathlib import Path
 
 import licet
 import pytest
@@ -354,3 +356,16 @@ def test_strict_engines_refuse_what_spicedb_lets_pass():
     for wrong in [1, "yes", None]:
         with pytest.raises(TypeError, match="strict must be a bool, not"):
             licet.open(strict=wrong)
+
+
+def test_the_example_of_caveats_prints_what_it_is_about(capsys):
+    runpy.run_path(str(Path(__file__).resolve().parent.parent.parent / "examples/caveats.py"))
+    assert capsys.readouterr().out.splitlines() == [
+        "in the office:  True",
+        "somewhere else: False",
+        "who knows:      False CONDITIONAL missing address",
+        'document:plan#reader@user:ada[from_office:{"network":"10.0.0.0/8"}]',
+        "document:plan#reader@user:bo[expiration:2030-01-01T10:00:00Z]",
+        "bo, at nine:    True",
+        "bo, at ten:     False",
+    ]

@@ -119,3 +119,16 @@ def test_a_schema_outlives_its_engine():
 def test_schemas_are_made_by_parse_only():
     with pytest.raises(TypeError):
         Schema()
+
+
+def test_a_strict_schema_has_no_marks_of_direction():
+    text = "// \u202e\ndefinition user {}\n"
+    assert licet.Schema.parse(text).definitions == ("user",)
+    assert licet.Schema.parse(text, strict=False).definitions == ("user",)
+    with pytest.raises(licet.SchemaError) as caught:
+        licet.Schema.parse(text, strict=True)
+    assert (caught.value.kind, caught.value.line) == ("encoding", 1)
+    with licet.open(strict=True) as engine, pytest.raises(licet.SchemaError):
+        engine.write_schema(text)
+    with pytest.raises(TypeError, match="strict must be a bool, not int"):
+        licet.Schema.parse(text, strict=1)

@@ -66,11 +66,12 @@ static bool append(selection *s, const lic_edge *edge, uint32_t attribute)
 /* Has it not expired, and has it the form that is asked for? */
 static bool attribute_matches(const selection *s, uint32_t number)
 {
-    const lic_filter    *f         = s->filter;
-    const lic_attribute *attribute = lic_graph_attribute(s->snapshot->graph, number);
+    const lic_filter    *f = s->filter;
+    const lic_attribute *attribute;
 
-    if (attribute == NULL)
+    if (number == LIC_NO_ATTRIBUTE)
         return !f->one_form || (f->caveat == LIC_NO_CAVEAT_NAME && !f->expires);
+    attribute = lic_graph_attribute(s->snapshot->graph, number);
     if (s->now != NULL && lic_attribute_expired(attribute, s->now->seconds, s->now->nanoseconds))
         return false;
     return !f->one_form ||

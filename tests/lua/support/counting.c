@@ -80,6 +80,12 @@ void counted_engine_release(licet_engine *engine)
     licet_engine_release(engine);
 }
 
+void counted_context_release(licet_context *context)
+{
+    live -= context != NULL;
+    licet_context_release(context);
+}
+
 void counted_schema_release(licet_schema *schema)
 {
     live -= schema != NULL;

@@ -30,6 +30,9 @@
     X(schema_parse, 1,                                                                                                \
       (const licet_schema_request *request, const licet_options *options, licet_schema **schema, licet_error **error),\
       (request, options, schema, error))                                                                              \
+    X(context_parse, 1,                                                                                               \
+      (licet_str json, const licet_options *options, licet_context **context, licet_error **error),                   \
+      (json, options, context, error))                                                                                \
     X(schema_format, 1, (const licet_schema *schema, licet_buffer *out, licet_error **error), (schema, out, error))   \
     X(relationship_parse, 0, (licet_str text, licet_relationship *relationship, licet_error **error),                 \
       (text, relationship, error))                                                                                    \
@@ -50,6 +53,7 @@ licet_status counted_check_bulk(licet_engine *engine, const licet_check_request 
                                 licet_consistency consistency, licet_result *results, licet_error **error);
 void         counted_engine_retain(licet_engine *engine);
 void         counted_engine_release(licet_engine *engine);
+void         counted_context_release(licet_context *context);
 void         counted_schema_release(licet_schema *schema);
 void         counted_stream_release(licet_stream *stream);
 void         counted_report_release(licet_report *report);
@@ -75,6 +79,8 @@ void         counted_error_free(licet_error *error);
 #define licet_validate counted_validate
 #define licet_engine_retain counted_engine_retain
 #define licet_engine_release counted_engine_release
+#define licet_context_parse counted_context_parse
+#define licet_context_release counted_context_release
 #define licet_schema_release counted_schema_release
 #define licet_stream_release counted_stream_release
 #define licet_report_release counted_report_release

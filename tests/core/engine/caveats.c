@@ -1,0 +1,1118 @@
+/* Caveats and expirations in checks: api.md 4.6, 4.8, 4.10, caveats.md 4 to 6 and 15. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask_world.h"
+#include "failing_memory.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
+
+typedef struct expectation {
+    const char *question;
+    const char *context; /* NULL: none */
+    const char *answer;
+} expectation;
+
+/* Each with the context as a text, and read before. */
+static void expect(engine_world *w, const expectation *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        licet_context *context = NULL;
+
+        if (strcmp(world_ask(w, rows[i].question, rows[i].context), rows[i].answer) != 0)
+            fail_msg("%s with %s: %s instead of %s", rows[i].question, rows[i].context, w->text, rows[i].answer);
+        if (rows[i].context == NULL)
+            continue;
+        assert_int_equal(licet_context_parse(text_of(rows[i].context), NULL, &context, NULL), LICET_OK);
+        if (strcmp(world_ask_prepared(w, rows[i].question, context), rows[i].answer) != 0)
+            fail_msg("%s with %s: %s", rows[i].question, rows[i].context, w->text);
+        licet_context_release(context);
+    }
+}
+
+static void check_rows(const char *schema, const char *relationships, const expectation *rows, size_t count)
+{
+    engine_world w;
+
+    world_open(&w, NULL, schema, relationships);
+    expect(&w, rows, count);
+    world_close(&w);
+}
+
+#define CHECK_ROWS(schema, relationships, rows) check_rows((schema), (relationships), (rows), COUNT(rows))
+
+/* ------------------------------------------------------------- one caveat */
+
+typedef struct tiny_case {
+    const char *parameters;
+    const char *body;
+    const char *context;
+    const char *answer;
+} tiny_case;
+
+static void check_tiny(const tiny_case *c)
+{
+    engine_world w;
+    char         schema[512];
+
+    snprintf(schema, sizeof schema,
+             "caveat tiny(%s) { %s }\ndefinition user {}\ndefinition doc { relation see: user with tiny\n}\n",
+             c->parameters, c->body);
+    world_open(&w, NULL, schema, "doc:d#see@user:u[tiny]");
+    if (strcmp(world_ask(&w, "doc:d#see@user:u", c->context), c->answer) != 0)
+        fail_msg("%s with %s: %s", c->body, c->context, w.text);
+    world_close(&w);
+}
+
+#define TYPE_ERROR "failed CAVEAT_PARAMETER_TYPE_ERROR"
+#define EVAL_ERROR "failed CAVEAT_EVALUATION_ERROR"
+
+static void a_caveat_is_true_false_or_conditional(void **state)
+{
+#define XY "x int, y int"
+#define BOTH "x > 5 && y > 5"
+    static const tiny_case cases[] = {
+        { XY, BOTH, "{}", "if x, y" },
+        { XY, BOTH, NULL, "if x, y" },
+        { XY, BOTH, "{\"x\":1}", "no" },
+        { XY, BOTH, "{\"y\":1}", "no" },
+        { XY, BOTH, "{\"x\":9}", "if y" },
+        { XY, BOTH, "{\"x\":9,\"y\":\"9\"}", "yes" },
+        { XY, BOTH, "{\"x\":9.5,\"y\":9}", TYPE_ERROR },
+        { XY, BOTH, "{\"x\":null,\"y\":1}", TYPE_ERROR },
+        { XY, BOTH, "{\"x\":9,\"y\":9,\"zz\":1}", "yes" },
+        { XY, "x > 5 || 1/y == 1", "{\"y\":0}", "if x" },
+        { XY, "x > 5 || 1/y == 1", "{\"x\":1,\"y\":0}", EVAL_ERROR },
+        { XY, "x > 5 || 1/y == 1", "{\"x\":9,\"y\":0}", "yes" },
+        { XY, "1/y + x > 0", "{\"y\":0}", EVAL_ERROR },
+        { "m map<int>", "m[\"a\"] == 1", "{\"m\":{}}", EVAL_ERROR },
+        { "m map<int>", "m[\"a\"] == 1", "{}", "if m" },
+        { "m map<int>", "has(m.a) && m.a == 1", "{\"m\":{}}", "no" },
+        { "v any", "v == 1", "{\"v\":1}", "yes" },
+        { "v any", "v + 1 == 2", "{\"v\":1}", EVAL_ERROR },
+        { "v any", "v == 1", "{\"v\":\"1\"}", "no" },
+        { "u uint", "u > 1", "{\"u\":2}", "yes" },
+        { "d duration", "d > duration(\"1h\")", "{\"d\":\"90m\"}", "yes" },
+        { "t timestamp", "t < timestamp(\"2026-01-01T00:00:00Z\")", "{\"t\":\"2025-12-31T23:00:00-05:00\"}", "no" },
+        { "ip ipaddress", "ip.in_cidr(\"10.0.0.0/8\")", "{\"ip\":\"::ffff:10.1.2.3\"}", "yes" },
+        { "ip ipaddress", "ip.in_cidr(\"10.0.0.0\")", "{\"ip\":\"10.1.2.3\"}", EVAL_ERROR },
+        { "a map<any>, b map<any>", "a.isSubtreeOf(b)",
+          "{\"a\":{\"k\":{\"n\":1}},\"b\":{\"k\":{\"n\":1,\"o\":2},\"z\":0}}", "yes" },
+        { "b bytes", "b == b\"ab\"", "{\"b\":\"YWI=\"}", "yes" },
+        { "b bytes", "b == b\"ab\"", "{\"b\":\"YWI\"}", TYPE_ERROR },
+        { "l list<int>, x int", "l.exists(e, e > x)", "{\"l\":[]}", "no" },
+        { "l list<int>, x int", "l.exists(e, e > x)", "{\"l\":[1]}", "if x" },
+        { "l list<int>, x int", "l.exists(e, e > x)", "{\"x\":0}", "if l" },
+        { "x int", "x > 1 && x < 10", "{}", "if x" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        check_tiny(&cases[i]);
+}
+
+static void a_parameter_of_its_type_takes_whole_numbers_alone(void **state)
+{
+    static const tiny_case cases[] = {
+        { "x int", "x == 9007199254740991", "{\"x\":9007199254740991}", "yes" },
+        { "x int", "x == 9007199254740993", "{\"x\":\"9007199254740993\"}", "yes" },
+        { "x int", "x == -3", "{\"x\":-3.0}", "yes" },
+        { "x int", "x == 0", "{\"x\":-0.0}", "yes" },
+        { "x int", "x == 9223372036854775807", "{\"x\":1e300}", "yes" }, /* as SpiceDB: the largest there is */
+        { "x int", "x == 1", "{\"x\":true}", TYPE_ERROR },
+        { "x bool", "x", "{\"x\":1}", TYPE_ERROR },
+        { "x string", "x == \"1\"", "{\"x\":1}", TYPE_ERROR },
+        { "x double", "x == 0.5", "{\"x\":0.5}", "yes" },
+        { "x double", "x == 0.5", "{\"x\":\"0.5\"}", "yes" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        check_tiny(&cases[i]);
+}
+
+#define HOURS                                              \
+    "caveat from(hour int, start int) { hour >= start }\n" \
+    "caveat level(grade int) { grade > 1 }\n"              \
+    "caveat broken(divisor int) { 1 / divisor == 1 }\n"    \
+    "caveat named(m map<any>, k string) { k in m }\n"      \
+    "definition user {}\n"
+
+static void what_is_stored_with_a_relationship_wins_key_by_key_and_before_it_is_converted(void **state)
+{
+    static const expectation rows[] = {
+        { "doc:d#see@user:min", "{\"start\":1,\"hour\":4}", "no" },
+        { "doc:d#see@user:min", "{\"start\":\"no number\",\"hour\":7}", "yes" },
+        { "doc:d#see@user:min", "{\"start\":1,\"hour\":\"abc\"}", TYPE_ERROR },
+        { "doc:d#see@user:min", "{\"start\":1}", "if hour" },
+        { "doc:d#see@user:all", NULL, "yes" },
+        { "doc:d#see@user:all", "{\"hour\":0,\"start\":9}", "yes" },
+        { "doc:d#see@user:map", "{\"m\":{\"b\":2},\"k\":\"b\"}", "no" }, /* replaced, not merged */
+        { "doc:d#see@user:map", "{\"m\":{\"b\":2},\"k\":\"a\"}", "yes" },
+    };
+
+    (void)state;
+    CHECK_ROWS(HOURS "definition doc { relation see: user with from | user with named\n}\n",
+               "doc:d#see@user:min[from:{\"start\":5}]\ndoc:d#see@user:all[from:{\"start\":5,\"hour\":6}]\n"
+               "doc:d#see@user:map[named:{\"m\":{\"a\":1}}]",
+               rows);
+}
+
+static void an_error_says_which_caveat_failed_and_why(void **state)
+{
+    engine_world        w;
+    licet_result        result  = LICET_RESULT_INIT;
+    licet_check_request request = question_of("doc:d#see@user:u", "{\"divisor\":0}");
+
+    (void)state;
+    world_open(&w, NULL, HOURS "definition doc { relation see: user with broken\n}\n", "doc:d#see@user:u[broken]");
+    w.status = licet_check(w.engine, &request, &result, &w.error);
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_EVAL, "CAVEAT_EVALUATION_ERROR",
+                 "evaluation error for caveat broken: division by zero");
+    request.context = text_of("{\"divisor\":\"x\"}");
+    w.status        = licet_check(w.engine, &request, &result, &w.error);
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_TYPE, "CAVEAT_PARAMETER_TYPE_ERROR",
+                 "type error for parameters for caveat `broken`: could not convert context parameter \"divisor\": for "
+                 "int: a value of type int is required, but found the string \"x\"");
+    world_close(&w);
+}
+
+static void a_caveat_that_costs_too_much_is_an_error(void **state)
+{
+    engine_world w;
+    char         context[4096] = "{\"l\":[0";
+
+    (void)state;
+    for (size_t i = 0; i < 340; i++)
+        strcat(context, ",0");
+    strcat(context, "]}");
+    world_open(&w, NULL,
+               "caveat slow(l list<int>) { l.all(a, l.all(b, l.all(c, a + b + c == 0))) }\ndefinition user {}\n"
+               "definition doc { relation see: user with slow\n relation free: user\n permission any = see + free\n}\n",
+               "doc:d#see@user:u[slow]\ndoc:d#free@user:v\ndoc:d#see@user:v[slow]");
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", context), "failed limit");
+    assert_string_equal(world_ask(&w, "doc:d#any@user:v", context), "yes");
+    world_close(&w);
+}
+
+/* ---------------------------------------------------------------- combining */
+
+#define WARD                                                                                                        \
+    HOURS "definition group { relation member: user | user with level | group#member | group#member with from\n}\n" \
+          "definition doc {\n"                                                                                      \
+          "  relation parent: doc | doc with from\n"                                                                \
+          "  relation viewer: user | user with level | user:* with from | group#member | group#member with from\n"  \
+          "  relation editor: user | user with level | user with from | user with broken\n"                         \
+          "  relation banned: user | user with level | user with from | user with broken\n"                         \
+          "  permission minus = viewer - banned\n"                                                                  \
+          "  permission either = viewer + editor\n"                                                                 \
+          "  permission both = viewer & editor\n"                                                                   \
+          "  permission contrary = editor - banned\n"                                                               \
+          "  permission above = parent->viewer\n"                                                                   \
+          "  permission all_above = parent.all(viewer)\n"                                                           \
+          "}\n"
+
+static void operators_combine_three_values(void **state)
+{
+    /* viewer and editor and banned of each user: n no, y yes, a if grade > 1, b if hour >= 9 */
+    static const expectation rows[] = {
+        { "doc:d#minus@user:y_y_y", NULL, "no" },
+        { "doc:d#minus@user:y_n_a", NULL, "if grade" },
+        { "doc:d#minus@user:y_n_a", "{\"grade\":2}", "no" },
+        { "doc:d#minus@user:y_n_a", "{\"grade\":1}", "yes" },
+        { "doc:d#either@user:a_y_n", NULL, "yes" },
+        { "doc:d#either@user:a_b_n", NULL, "if grade, hour" },
+        { "doc:d#either@user:a_b_n", "{\"grade\":1}", "if hour" },
+        { "doc:d#either@user:a_b_n", "{\"grade\":2}", "yes" },
+        { "doc:d#either@user:a_b_n", "{\"grade\":1,\"hour\":1}", "no" },
+        { "doc:d#both@user:a_b_n", NULL, "if grade, hour" },
+        { "doc:d#both@user:a_b_n", "{\"grade\":1}", "no" },
+        { "doc:d#both@user:a_b_n", "{\"grade\":2}", "if hour" },
+        { "doc:d#both@user:a_b_n", "{\"grade\":2,\"hour\":9}", "yes" },
+        { "doc:d#both@user:a_y_n", NULL, "if grade" },
+        { "doc:d#both@user:n_y_n", NULL, "no" },
+        { "doc:d#contrary@user:n_a_a", NULL, "if grade" }, /* nothing is simplified */
+        { "doc:d#contrary@user:n_a_b", "{\"grade\":2}", "if hour" },
+        { "doc:d#contrary@user:n_a_b", "{\"grade\":2,\"hour\":1}", "yes" },
+        { "doc:d#contrary@user:n_a_b", "{\"grade\":2,\"hour\":9}", "no" },
+        { "doc:d#contrary@user:n_a_b", "{\"grade\":1}", "no" },
+    };
+
+    (void)state;
+    CHECK_ROWS(WARD,
+               "doc:d#viewer@user:y_y_y\ndoc:d#editor@user:y_y_y\ndoc:d#banned@user:y_y_y\n"
+               "doc:d#viewer@user:y_n_a\ndoc:d#banned@user:y_n_a[level]\n"
+               "doc:d#viewer@user:a_y_n[level]\ndoc:d#editor@user:a_y_n\n"
+               "doc:d#viewer@user:a_b_n[level]\ndoc:d#editor@user:a_b_n[from:{\"start\":9}]\n"
+               "doc:d#editor@user:n_y_n\n"
+               "doc:d#editor@user:n_a_a[level]\ndoc:d#banned@user:n_a_a[level]\n"
+               "doc:d#editor@user:n_a_b[level]\ndoc:d#banned@user:n_a_b[from:{\"start\":9}]",
+               rows);
+}
+
+static void what_decides_beats_an_error_on_whichever_side_it_stands(void **state)
+{
+    static const expectation rows[] = {
+        { "doc:d#left@user:u", "{\"divisor\":0,\"grade\":2}", "yes" },
+        { "doc:d#right@user:u", "{\"divisor\":0,\"grade\":2}", "yes" },
+        { "doc:d#left@user:u", "{\"divisor\":0,\"grade\":1}", EVAL_ERROR },
+        { "doc:d#right@user:u", "{\"divisor\":0,\"grade\":1}", EVAL_ERROR },
+        { "doc:d#left@user:u", "{\"divisor\":0}", EVAL_ERROR }, /* an error is no answer, and "if" would be one */
+        { "doc:d#right@user:u", "{\"divisor\":0}", EVAL_ERROR },
+        { "doc:d#and_left@user:u", "{\"divisor\":0,\"grade\":1}", "no" },
+        { "doc:d#and_right@user:u", "{\"divisor\":0,\"grade\":1}", "no" },
+        { "doc:d#and_left@user:u", "{\"divisor\":0,\"grade\":2}", EVAL_ERROR },
+        { "doc:d#and_right@user:u", "{\"divisor\":0}", EVAL_ERROR },
+        { "doc:d#base_fails@user:u", "{\"divisor\":0,\"grade\":1}", EVAL_ERROR },
+        { "doc:d#base_fails@user:u", "{\"divisor\":0,\"grade\":2}", "no" },
+        { "doc:d#ban_fails@user:u", "{\"divisor\":0,\"grade\":1}", "no" },
+        { "doc:d#ban_fails@user:u", "{\"divisor\":0,\"grade\":2}", EVAL_ERROR },
+        { "doc:d#ban_fails@user:u", "{\"divisor\":0}", EVAL_ERROR },
+        { "doc:d#left@user:u", "{\"divisor\":\"x\",\"grade\":1}", TYPE_ERROR },
+        { "doc:d#left@user:u", "{\"divisor\":\"x\",\"grade\":2}", "yes" },
+        { "doc:d#left@user:u", "{\"grade\":1}", "if divisor" },
+        { "doc:d#never@user:u", "{\"divisor\":0}", "no" }, /* not evaluated at all */
+    };
+
+    (void)state;
+    CHECK_ROWS(HOURS "definition doc {\n relation bad: user with broken\n relation good: user with level\n"
+                     " relation nobody: user\n"
+                     " permission left = bad + good\n permission right = good + bad\n"
+                     " permission and_left = bad & good\n permission and_right = good & bad\n"
+                     " permission base_fails = bad - good\n permission ban_fails = good - bad\n"
+                     " permission never = bad & nobody\n}\n",
+               "doc:d#bad@user:u[broken]\ndoc:d#good@user:u[level]", rows);
+}
+
+static void usersets_wildcards_and_arrows_carry_the_caveats_of_their_rows(void **state)
+{
+    static const expectation rows[] = {
+        { "doc:day#viewer@user:kim", "{\"hour\":9}", "yes" }, /* through either group */
+        { "doc:day#viewer@user:kim", "{\"hour\":6}", "no" },
+        { "doc:day#viewer@user:kim", NULL, "if hour" },
+        { "doc:day#viewer@user:lee", "{\"hour\":9}", "if grade" }, /* a caveat behind a caveat */
+        { "doc:day#viewer@user:lee", "{\"hour\":6}", "no" },
+        { "doc:day#viewer@user:lee", "{\"hour\":9,\"grade\":2}", "yes" },
+        { "doc:day#viewer@group:day#member", "{\"hour\":9}", "yes" },
+        { "doc:day#viewer@group:day#member", NULL, "if hour" },
+        { "doc:day#viewer@group:day", NULL, "no" },
+        { "doc:open#viewer@user:anybody", NULL, "if hour" },
+        { "doc:open#viewer@user:anybody", "{\"hour\":8}", "yes" },
+        { "doc:open#viewer@user:ana", "{\"hour\":7}", "if grade" }, /* by her own row or by the wildcard */
+        { "doc:open#viewer@user:ana", "{\"hour\":7,\"grade\":3}", "yes" },
+        { "doc:open#viewer@user:ana", "{\"hour\":8}", "yes" },
+        { "doc:below#above@user:ana", "{\"hour\":5}", "if grade" },
+        { "doc:below#above@user:ana", "{\"hour\":4,\"grade\":2}", "no" }, /* the arrow's row: start 5 */
+        { "doc:below#above@user:ana", NULL, "if grade, hour" },
+    };
+
+    (void)state;
+    CHECK_ROWS(
+        WARD,
+        "doc:day#viewer@group:day#member[from:{\"start\":7}]\ndoc:day#viewer@group:late#member[from:{\"start\":15}]\n"
+        "group:day#member@user:kim\ngroup:late#member@user:kim\ngroup:day#member@user:lee[level]\n"
+        "doc:open#viewer@user:*[from:{\"start\":8}]\ndoc:open#viewer@user:ana[level]\n"
+        "doc:below#parent@doc:open[from:{\"start\":5}]",
+        rows);
+}
+
+/* SpiceDB's fault of two caveated usersets on one relation, where one condition was lost. */
+static void two_caveated_usersets_of_one_relation_both_count(void **state)
+{
+    static const expectation rows[] = {
+        { "ward:5#treat@nurse:kim", "{\"now_hour\":16}", "yes" },
+        { "ward:5#treat@nurse:kim", "{\"now_hour\":8}", "yes" },
+        { "ward:5#treat@nurse:kim", "{\"now_hour\":3}", "no" },
+        { "ward:5#treat@nurse:kim", NULL, "if now_hour" },
+    };
+
+    (void)state;
+    CHECK_ROWS("caveat on_shift(now_hour int, start int, stop int) { now_hour >= start && now_hour < stop }\n"
+               "definition nurse {}\ndefinition rota { relation duty: nurse\n}\n"
+               "definition ward { relation rota: rota#duty with on_shift\n permission treat = rota\n}\n",
+               "ward:5#rota@rota:day#duty[on_shift:{\"start\":7,\"stop\":15}]\n"
+               "ward:5#rota@rota:late#duty[on_shift:{\"start\":15,\"stop\":23}]\n"
+               "rota:day#duty@nurse:kim\nrota:late#duty@nurse:kim",
+               rows);
+}
+
+/* A relation that allows one userset in several shapes reads its rows once. */
+static void a_userset_counts_in_each_shape_that_a_relation_allows_it(void **state)
+{
+    static const expectation rows[] = {
+        { "doc:plain#see@user:u", NULL, "yes" },   { "doc:one#see@user:u", NULL, "if grade" },
+        { "doc:two#see@user:u", NULL, "if hour" }, { "doc:gone#see@user:u", NULL, "no" },
+        { "doc:late#see@user:u", NULL, "yes" },
+    };
+
+    (void)state;
+    CHECK_ROWS("use expiration\n" HOURS "definition group { relation member: user\n}\n"
+               "definition doc { relation see: group#member with level | group#member with expiration | group#member "
+               "| group#member with from\n}\n",
+               "group:g#member@user:u\ndoc:plain#see@group:g#member\ndoc:one#see@group:g#member[level]\n"
+               "doc:two#see@group:g#member[from]\ndoc:gone#see@group:g#member[expiration:2000-01-01T00:00:00Z]\n"
+               "doc:late#see@group:g#member[expiration:2999-01-01T00:00:00Z]",
+               rows);
+}
+
+static void all_demands_the_caveats_of_all_rows(void **state)
+{
+    static const expectation rows[] = {
+        { "task:none#approved@person:both", NULL, "no" },
+        { "task:one#approved@person:both", NULL, "yes" },
+        { "task:two#approved@person:both", NULL, "yes" },
+        { "task:two#approved@person:only_a", NULL, "no" },
+        { "task:late#approved@person:both", NULL, "if hour" },
+        { "task:late#approved@person:both", "{\"hour\":1}", "no" }, /* not one fewer to satisfy */
+        { "task:late#approved@person:both", "{\"hour\":9}", "yes" },
+        { "task:late#approved@person:only_a", NULL, "no" },
+        { "task:gone#approved@person:both", NULL, "yes" },
+        { "task:gone#approved@person:only_a", NULL, "yes" }, /* an expired row is not waited for */
+        { "task:all_gone#approved@person:both", NULL, "no" },
+        { "task:shy#approved@person:both", NULL, "if hour" },
+    };
+
+    (void)state;
+    CHECK_ROWS("use expiration\ncaveat late(hour int) { hour > 8 }\ndefinition person {}\n"
+               "definition club { relation member: person | person with late\n}\n"
+               "definition task { relation approver: club | club with late | club with expiration\n"
+               " permission approved = approver.all(member)\n}\n",
+               "club:a#member@person:both\nclub:b#member@person:both\nclub:a#member@person:only_a\n"
+               "club:s#member@person:both[late]\n"
+               "task:one#approver@club:a\ntask:two#approver@club:a\ntask:two#approver@club:b\n"
+               "task:late#approver@club:a\ntask:late#approver@club:b[late]\n"
+               "task:gone#approver@club:a\ntask:gone#approver@club:b[expiration:2000-01-01T00:00:00Z]\n"
+               "task:all_gone#approver@club:b[expiration:2000-01-01T00:00:00Z]\n"
+               "task:shy#approver@club:a\ntask:shy#approver@club:s",
+               rows);
+}
+
+static void missing_names_are_sorted_and_come_once(void **state)
+{
+    static const expectation rows[] = {
+        { "doc:d#any@user:u", NULL, "if a, b, z" },
+        { "doc:d#any@user:u", "{\"a\":0}", "if b, z" },
+        { "doc:d#any@user:u", "{\"z\":0}", "if a, b" },
+        { "doc:d#any@user:u", "{\"a\":0,\"b\":0,\"z\":0}", "no" },
+    };
+
+    (void)state;
+    CHECK_ROWS("caveat first(z int, a int) { z > 0 || a > 0 }\ncaveat second(a int, b int) { a > 0 || b > 0 }\n"
+               "definition user {}\ndefinition doc { relation one: user with first\n relation two: user with second\n"
+               " permission any = one + two\n}\n",
+               "doc:d#one@user:u[first]\ndoc:d#two@user:u[second]", rows);
+}
+
+/* ------------------------------------------------------------------- cycles */
+
+static void a_cycle_under_caveats_adds_nothing(void **state)
+{
+    static const expectation rows[] = {
+        { "group:a#member@user:nobody", NULL, "no" },
+        { "group:a#member@user:nobody", "{\"hour\":9}", "no" },
+        { "group:a#member@user:p", "{\"hour\":9}", "yes" },
+        { "group:a#member@user:p", "{\"hour\":1}", "no" },
+        { "group:b#member@user:p", NULL, "yes" },
+        { "group:a#member@user:q", "{\"hour\":9}", "if grade" },
+        { "group:a#member@user:q", "{\"hour\":1,\"grade\":2}", "no" },
+        { "group:a#member@user:q", "{\"hour\":9,\"grade\":2}", "yes" },
+        { "group:c#member@user:q", NULL, "if grade, hour" },
+        { "group:long0#member@user:nobody", NULL, "no" },
+        { "group:long0#member@user:r", NULL, "if hour" },
+    };
+    char lines[4096] = "group:a#member@group:b#member[from:{\"start\":8}]\ngroup:b#member@group:a#member\n"
+                       "group:b#member@user:p\ngroup:b#member@user:q[level]\ngroup:c#member@group:a#member\n"
+                       "group:a#member@group:c#member\n";
+
+    (void)state;
+    /* So long that going round it once takes many rounds. */
+    for (size_t i = 0; i < 40; i++)
+        snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+                 "group:long%zu#member@group:long%zu#member[from:{\"start\":8}]\n", i, (i + 1) % 40);
+    strcat(lines, "group:long20#member@user:r");
+    CHECK_ROWS(WARD, lines, rows);
+}
+
+static void a_cycle_through_an_exclusion_has_no_answer_only_where_its_caveat_holds(void **state)
+{
+    static const expectation rows[] = {
+        { "club:c#inside@user:u", "{\"grade\":1}", "yes" },
+        { "club:c#inside@user:u", "{\"grade\":2}", "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "club:c#inside@user:u", NULL, "if grade" },
+    };
+
+    (void)state;
+    CHECK_ROWS(HOURS "definition club { relation all: user\n relation out: club#inside with level\n"
+                     " permission inside = all - out\n}\n",
+               "club:c#all@user:u\nclub:c#out@club:c#inside[level]", rows);
+}
+
+static void in_a_cycle_too_what_decides_beats_an_error(void **state)
+{
+    static const expectation rows[] = {
+        { "group:a#member@user:u", "{\"divisor\":0,\"grade\":2}", "yes" },
+        { "group:a#member@user:u", "{\"divisor\":0,\"grade\":1}", EVAL_ERROR },
+        { "group:a#member@user:u", "{\"divisor\":0}", EVAL_ERROR },
+        { "group:a#member@user:u", "{\"divisor\":1,\"grade\":1}", "yes" },
+        { "group:a#member@user:nobody", "{\"divisor\":0}", "no" },
+    };
+
+    (void)state;
+    CHECK_ROWS(HOURS
+               "definition group { relation member: user with level | user with broken | group#member with broken "
+               "| group#member\n}\n",
+               "group:a#member@group:b#member[broken]\ngroup:b#member@group:a#member\n"
+               "group:b#member@user:u[broken]\ngroup:a#member@user:u[level]",
+               rows);
+}
+
+/* --------------------------------------------------------------- expiration */
+
+#define SECOND INT64_C(1000000000)
+
+typedef struct test_clock {
+    int64_t now;
+    int64_t step; /* that much later at every look */
+    size_t  looks;
+} test_clock;
+
+static int64_t read_clock(void *context)
+{
+    test_clock *clock = context;
+
+    clock->looks++;
+    clock->now += clock->step;
+    return clock->now;
+}
+
+static licet_options options_with(test_clock *clock)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+
+    options.clock = (licet_clock){ read_clock, clock };
+    return options;
+}
+
+#define PASSES                                                                                            \
+    "use expiration\ncaveat level(grade int) { grade > 1 }\ndefinition user {}\n"                         \
+    "definition group { relation member: user | user with expiration | group#member with expiration\n}\n" \
+    "definition doc {\n relation parent: doc with expiration\n"                                           \
+    " relation viewer: user with expiration | user:* with expiration | user with level and expiration"    \
+    " | group#member with expiration\n"                                                                   \
+    " relation banned: user with expiration\n permission view = viewer - banned\n"                        \
+    " permission above = parent->viewer\n permission all_above = parent.all(viewer)\n}\n"
+
+static void a_relationship_is_there_until_it_expires(void **state)
+{
+    static const char *const questions[] = { "doc:direct#viewer@user:u", "doc:wild#viewer@user:u",
+                                             "doc:group#viewer@user:u",  "doc:nested#viewer@user:u",
+                                             "doc:below#above@user:u",   "doc:below#all_above@user:u" };
+    test_clock               clock       = { 99 * SECOND, 0, 0 };
+    licet_options            options     = options_with(&clock);
+    engine_world             w;
+
+    (void)state;
+    world_open(&w, &options, PASSES,
+               "doc:direct#viewer@user:u[expiration:1970-01-01T00:01:40Z]\n"
+               "doc:wild#viewer@user:*[expiration:1970-01-01T00:01:40Z]\n"
+               "doc:group#viewer@group:g#member[expiration:1970-01-01T00:01:40Z]\ngroup:g#member@user:u\n"
+               "doc:nested#viewer@group:h#member[expiration:2999-01-01T00:00:00Z]\n"
+               "group:h#member@user:u[expiration:1970-01-01T00:01:40Z]\n"
+               "doc:below#parent@doc:up[expiration:1970-01-01T00:01:40Z]\n"
+               "doc:up#viewer@user:u[expiration:2999-01-01T00:00:00Z]\n"
+               "doc:ban#viewer@user:u[expiration:2999-01-01T00:00:00Z]\n"
+               "doc:ban#banned@user:u[expiration:1970-01-01T00:01:40.5Z]\n"
+               "doc:both#viewer@user:u[level][expiration:1970-01-01T00:01:40Z]");
+    for (size_t i = 0; i < COUNT(questions); i++) {
+        clock.now = 100 * SECOND - 1;
+        assert_string_equal(world_ask(&w, questions[i], NULL), "yes");
+        clock.now = 100 * SECOND; /* equality is expired */
+        assert_string_equal(world_ask(&w, questions[i], NULL), "no");
+    }
+    assert_string_equal(world_ask(&w, "doc:ban#view@user:u", NULL), "no");
+    assert_string_equal(world_ask(&w, "doc:both#view@user:u", NULL), "no");
+    clock.now = 100 * SECOND - 1;
+    assert_string_equal(world_ask(&w, "doc:both#view@user:u", NULL), "if grade");
+    assert_string_equal(world_ask(&w, "doc:both#view@user:u", "{\"grade\":1}"), "no");
+    clock.now = 100 * SECOND + SECOND / 2;
+    assert_string_equal(world_ask(&w, "doc:ban#view@user:u", NULL), "yes");
+    world_close(&w);
+}
+
+static void a_time_before_1970_and_one_after_2262_are_times(void **state)
+{
+    test_clock    clock   = { -5 * SECOND / 2, 0, 0 };
+    licet_options options = options_with(&clock);
+    engine_world  w;
+
+    (void)state;
+    world_open(
+        &w, &options, PASSES,
+        "doc:a#viewer@user:u[expiration:1969-12-31T23:59:57.6Z]\n" /* 2.4 s before 1970, 0.1 s after now */
+        "doc:b#viewer@user:u[expiration:1969-12-31T23:59:57.5Z]\n"
+        "doc:c#viewer@user:u[expiration:9999-12-31T23:59:59Z]\ndoc:d#viewer@user:u[expiration:0001-01-01T00:00:00Z]");
+    assert_string_equal(world_ask(&w, "doc:a#view@user:u", NULL), "yes");
+    assert_string_equal(world_ask(&w, "doc:b#view@user:u", NULL), "no");
+    assert_string_equal(world_ask(&w, "doc:c#view@user:u", NULL), "yes");
+    assert_string_equal(world_ask(&w, "doc:d#view@user:u", NULL), "no");
+    world_close(&w);
+}
+
+static void an_old_snapshot_is_judged_by_the_time_of_the_check(void **state)
+{
+    test_clock          clock   = { 0, 0, 0 };
+    licet_options       options = options_with(&clock);
+    licet_check_request request = question_of("doc:d#view@user:u", NULL);
+    licet_result        result  = LICET_RESULT_INIT;
+    licet_error        *error   = NULL;
+    engine_world        w;
+    licet_token         token;
+
+    (void)state;
+    world_open(&w, &options, PASSES, "doc:d#viewer@user:u[expiration:1970-01-01T00:01:40Z]");
+    token = w.token;
+    world_touch(&w, "doc:d#viewer@user:v[expiration:1970-01-01T00:01:40Z]");
+    world_done(&w);
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, { token.text, strlen(token.text) } };
+    assert_int_equal(licet_check(w.engine, &request, &result, &error), LICET_OK);
+    assert_string_equal(world_say(&w, &result, error), "yes");
+    clock.now = 100 * SECOND;
+    assert_int_equal(licet_check(w.engine, &request, &result, &error), LICET_OK);
+    assert_string_equal(world_say(&w, &result, error), "no");
+    world_close(&w);
+}
+
+static void a_request_has_one_time_and_looks_at_the_clock_once(void **state)
+{
+    test_clock          clock   = { 0, 0, 0 };
+    licet_options       options = options_with(&clock);
+    licet_check_request requests[20];
+    licet_result        results[20];
+    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    engine_world        w;
+
+    (void)state;
+    world_open(&w, &options, PASSES,
+               "doc:d#viewer@group:g#member[expiration:1970-01-01T00:00:05Z]\n"
+               "group:g#member@user:u[expiration:1970-01-01T00:00:05Z]");
+    clock = (test_clock){ 4 * SECOND - 1, SECOND, 0 }; /* the second look would be too late */
+    assert_string_equal(world_ask(&w, "doc:d#view@user:u", NULL), "yes");
+    assert_int_equal(clock.looks, 1);
+    clock = (test_clock){ 4 * SECOND - 1, SECOND, 0 };
+    for (size_t i = 0; i < COUNT(requests); i++) {
+        requests[i] = question_of(i % 2 == 0 ? "doc:d#view@user:u" : "doc:d#viewer@user:u", i % 3 == 0 ? "{}" : NULL);
+        results[i]  = (licet_result)LICET_RESULT_INIT;
+    }
+    assert_int_equal(licet_check_bulk(w.engine, requests, COUNT(requests), latency, results, NULL), LICET_OK);
+    for (size_t i = 0; i < COUNT(requests); i++)
+        assert_string_equal(world_say(&w, &results[i], NULL), "yes");
+    assert_int_equal(clock.looks, 1);
+    world_close(&w);
+}
+
+static void a_check_that_meets_no_expiration_needs_no_time(void **state)
+{
+    test_clock    clock   = { 0, 0, 0 };
+    licet_options options = options_with(&clock);
+    engine_world  w;
+
+    (void)state;
+    world_open(&w, &options, PASSES, "group:g#member@user:u");
+    clock.looks = 0;
+    assert_string_equal(world_ask(&w, "group:g#member@user:u", NULL), "yes");
+    assert_int_equal(clock.looks, 0);
+    world_close(&w);
+}
+
+static void rows_that_have_expired_cost_steps_too(void **state)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+    engine_world  w;
+    char          lines[8192];
+
+    (void)state;
+    options.max_steps = 1000;
+    world_open(&w, &options, PASSES, NULL);
+    for (size_t i = 0; i < 18; i++) {
+        lines[0] = '\0';
+        for (size_t j = 0; j < 60; j++)
+            snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+                     "doc:d#viewer@group:g%zu#member[expiration:2000-01-01T00:00:00Z]\n", 60 * i + j);
+        world_touch(&w, lines);
+        world_done(&w);
+        assert_string_equal(world_ask(&w, "doc:d#view@user:u", NULL), i < 16 ? "no" : "failed limit");
+    }
+    world_close(&w);
+}
+
+/* --------------------------------------------------------- contexts of requests */
+
+static void a_context_that_is_no_json_object_is_an_error_whatever_is_asked(void **state)
+{
+    static const expectation cases[] = {
+        { "doc:d#see@user:u", "", "failed syntax" },
+        { "doc:d#see@user:u", "[]", "failed syntax" },
+        { "doc:d#see@user:u", "{\"x\":", "failed syntax" },
+        { "doc:d#see@user:u", "{\"x\":\xff}", "failed encoding" },
+        { "doc:d#see@user:u", "{} ", "yes" },
+        { "doc:d#see@user:", "[]", "failed value" },      /* shapes first */
+        { "doc:d#nosuch@user:u", "[]", "failed syntax" }, /* and names last */
+        { "doc:d#nosuch@user:u", "{}", "failed UNKNOWN_RELATION_OR_PERMISSION" },
+    };
+    engine_world w;
+
+    (void)state;
+    world_open(&w, NULL, HOURS "definition doc { relation see: user\n}\n", "doc:d#see@user:u");
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (strcmp(world_ask(&w, cases[i].question, cases[i].context), cases[i].answer) != 0)
+            fail_msg("%s: %s", cases[i].context, w.text);
+    world_close(&w);
+}
+
+/* {"x":"aaa..."}: beside the letters 12 bytes in protobuf, as long as there are 128 and fewer than 16,384 of them. */
+static void context_of_wire_bytes(char *text, size_t bytes)
+{
+    memcpy(text, "{\"x\":\"", 6);
+    memset(text + 6, 'a', bytes - 12);
+    strcpy(text + 6 + bytes - 12, "\"}");
+}
+
+static void a_context_has_at_most_4096_bytes_as_protobuf_has_it(void **state)
+{
+    char           text[5000];
+    licet_context *context = NULL;
+    licet_error   *error   = NULL;
+    engine_world   w;
+
+    (void)state;
+    world_open(&w, NULL, HOURS "definition doc { relation see: user\n}\n", "doc:d#see@user:u");
+    context_of_wire_bytes(text, 4096);
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", text), "yes");
+    assert_int_equal(licet_context_parse(text_of(text), NULL, &context, NULL), LICET_OK);
+    assert_string_equal(world_ask_prepared(&w, "doc:d#see@user:u", context), "yes");
+    licet_context_release(context);
+    context_of_wire_bytes(text, 4097);
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", text), "failed limit");
+    assert_string_equal(world_ask(&w, "doc:d#nosuch@user:u", text), "failed limit"); /* before names */
+    assert_int_equal(licet_context_parse(text_of(text), NULL, &context, &error), LICET_LIMIT_EXCEEDED);
+    assert_null(context);
+    error_is(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "",
+             "request caveat context should have less than 4096 bytes but had 4097");
+    world_close(&w);
+}
+
+static void two_contexts_and_what_is_no_context_are_misuse(void **state)
+{
+    engine_world        w;
+    licet_context      *context    = NULL;
+    uint64_t            foreign[8] = { 0 };
+    licet_check_request request    = question_of("doc:d#see@user:u", "{}");
+    licet_result        result     = LICET_RESULT_INIT;
+
+    (void)state;
+    world_open(&w, NULL, HOURS "definition doc { relation see: user\n}\n", "doc:d#see@user:u");
+    assert_int_equal(licet_context_parse(LICET_STR("{}"), NULL, &context, NULL), LICET_OK);
+    request.prepared_context = context;
+    w.status                 = licet_check(w.engine, &request, &result, &w.error);
+    world_failed(&w, LICET_MISUSE, LICET_KIND_MISUSE, "",
+                 "context and prepared_context are given, and only one of them can count");
+    request.context          = text_of(NULL);
+    request.prepared_context = (const licet_context *)foreign;
+    w.status                 = licet_check(w.engine, &request, &result, &w.error);
+    world_failed(&w, LICET_MISUSE, LICET_KIND_MISUSE, "", "prepared_context is not a context");
+    licet_context_release(context);
+    licet_context_release(NULL);
+    world_close(&w);
+}
+
+static void strict_refuses_what_spicedb_lets_pass(void **state)
+{
+    licet_options  options = LICET_OPTIONS_INIT;
+    licet_context *context = NULL;
+    engine_world   w;
+
+    (void)state;
+    options.strict = true;
+    world_open(&w, &options,
+               "caveat big(x int) { x > 5 }\ndefinition user {}\ndefinition doc { relation see: user with big\n}\n",
+               "doc:d#see@user:u[big]");
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", "{\"x\":6}"), "yes");
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", "{\"x\":1e300}"), TYPE_ERROR);
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", "{\"x\":1,\"x\":6}"), "failed value");
+    assert_int_equal(licet_context_parse(LICET_STR("{\"x\":1,\"x\":6}"), &options, &context, NULL),
+                     LICET_INVALID_ARGUMENT);
+    assert_null(context);
+    world_close(&w);
+    world_open(&w, NULL,
+               "caveat big(x int) { x > 5 }\ndefinition user {}\ndefinition doc { relation see: user with big\n}\n",
+               "doc:d#see@user:u[big]");
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", "{\"x\":1e300}"), "yes");
+    assert_string_equal(world_ask(&w, "doc:d#see@user:u", "{\"x\":1,\"x\":6}"), "yes");
+    world_close(&w);
+}
+
+/* --------------------------------------------------------------------- bulk */
+
+static void items_of_a_bulk_check_have_contexts_of_their_own(void **state)
+{
+    static const expectation items[] = {
+        { "grid:1#view@user:u", "{\"x\":[[\"k\"],\"v\"]}", "yes" },
+        { "grid:1#view@user:u", "{\"x\":[[\"k\",\"v\"]]}", "no" },
+        { "grid:1#view@user:u", "{\"x\":[\"k\",[\"v\"]]}", "no" },
+        { "grid:1#view@user:u", NULL, "if x" },
+        { "grid:1#view@user:u", "{\"x\":[[[\"k\"],\"v\"]]}", "no" },
+        { "grid:1#view@user:u", "{\"x\":[\"[k]\",\"v\"]}", "no" },
+        { "grid:1#view@user:u", "{\"x\":1}", TYPE_ERROR },
+        { "grid:1#view@user:u", "{\"x\":[[\"k\"],\"v\"]}", "yes" },
+        { "grid:1#view@user:u", "{\"x\":1}", TYPE_ERROR },
+        { "grid:1#view@user:u", NULL, "if x" },
+        { "grid:1#view@user:u", "{}", "if x" },
+        { "grid:1#view@user:v", "{\"x\":[]}", "no" },
+        { "grid:1#nosuch@user:u", "{\"x\":[]}", "failed UNKNOWN_RELATION_OR_PERMISSION" },
+        { "grid:1#see@user:u", "{\"x\":[[\"k\"],\"v\"]}", "yes" },
+    };
+    licet_check_request requests[COUNT(items) + 1];
+    licet_result        results[COUNT(items) + 1];
+    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_context      *context = NULL;
+    engine_world        w;
+
+    (void)state;
+    world_open(&w, NULL,
+               "caveat cell(x list<any>) { x == [[\"k\"], \"v\"] }\ndefinition user {}\n"
+               "definition grid { relation see: user with cell\n permission view = see\n}\n",
+               "grid:1#see@user:u[cell]");
+    for (size_t i = 0; i < COUNT(items); i++)
+        requests[i] = question_of(items[i].question, items[i].context);
+    assert_int_equal(licet_context_parse(LICET_STR("{\"x\":[[\"k\"],\"v\"]}"), NULL, &context, NULL), LICET_OK);
+    requests[COUNT(items)]                  = question_of("grid:1#view@user:u", NULL);
+    requests[COUNT(items)].prepared_context = context;
+    for (size_t i = 0; i < COUNT(results); i++)
+        results[i] = (licet_result)LICET_RESULT_INIT;
+    assert_int_equal(licet_check_bulk(w.engine, requests, COUNT(requests), latency, results, NULL), LICET_OK);
+    assert_string_equal(world_say(&w, &results[COUNT(items)], NULL), "yes");
+    for (size_t i = 0; i < COUNT(items); i++)
+        assert_string_equal(world_say(&w, &results[i], results[i].error), items[i].answer);
+    licet_context_release(context);
+    world_close(&w);
+}
+
+static void an_oversized_or_broken_context_of_any_item_fails_the_whole_request(void **state)
+{
+    char                text[5000];
+    licet_check_request requests[3];
+    licet_result        results[3];
+    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    engine_world        w;
+
+    (void)state;
+    world_open(&w, NULL, HOURS "definition doc { relation see: user\n}\n", "doc:d#see@user:u");
+    context_of_wire_bytes(text, 4097);
+    for (size_t i = 0; i < 3; i++) {
+        requests[i] = question_of("doc:d#see@user:u", i == 1 ? text : "{}");
+        results[i]  = (licet_result)LICET_RESULT_INIT;
+    }
+    w.status = licet_check_bulk(w.engine, requests, 3, latency, results, &w.error);
+    world_failed(&w, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "",
+                 "item 2: request caveat context should have less than 4096 bytes but had 4097");
+    requests[1].context = text_of("{\"a\":}");
+    w.status            = licet_check_bulk(w.engine, requests, 3, latency, results, &w.error);
+    assert_int_equal(w.status, LICET_INVALID_ARGUMENT);
+    assert_int_equal(licet_error_kind(w.error), LICET_KIND_SYNTAX);
+    assert_memory_equal(licet_error_message(w.error).data, "item 2: ", 8);
+    licet_error_free(w.error);
+    w.error = NULL;
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(results[i].permissionship, LICET_NO_PERMISSION);
+    world_close(&w);
+}
+
+/* ------------------------------------------------------- order, memory, threads */
+
+#define PARTS 4
+
+/* A permission over four relations in some order, with an operator between each two. */
+static void write_order(char *schema, size_t size, const size_t *order, char operator)
+{
+    snprintf(
+        schema, size,
+        "caveat eab(a int, b int) { a > 0 || b > 0 }\ncaveat bad(d int) { 1 / d == 1 }\ncaveat ccc(c int) { c > 0 }\n"
+        "definition user {}\ndefinition doc {\n relation rel0: user with eab\n relation rel1: user with bad\n"
+        " relation rel2: user with ccc\n relation rel3: user with eab\n permission any = rel%zu %c rel%zu %c rel%zu %c "
+        "rel%zu\n}\n",
+        order[0], operator, order[1], operator, order[2], operator, order[3]);
+}
+
+static void ask_in_order(const size_t *order, char operator, const char * context, char *answer)
+{
+    char         schema[1024];
+    engine_world w;
+
+    write_order(schema, sizeof schema, order, operator);
+    world_open(
+        &w, NULL, schema,
+        "doc:d#rel0@user:u[eab]\ndoc:d#rel1@user:u[bad]\ndoc:d#rel2@user:u[ccc]\ndoc:d#rel3@user:u[eab:{\"a\":0}]");
+    strcpy(answer, world_ask(&w, "doc:d#any@user:u", context));
+    world_close(&w);
+}
+
+static bool next_order(size_t *order)
+{
+    size_t i = PARTS - 1;
+    size_t j = PARTS - 1;
+    size_t swap;
+
+    while (i > 0 && order[i - 1] > order[i])
+        i--;
+    if (i == 0)
+        return false;
+    while (order[j] < order[i - 1])
+        j--;
+    swap         = order[i - 1];
+    order[i - 1] = order[j];
+    order[j]     = swap;
+    for (j = PARTS - 1; i < j; i++, j--) {
+        swap     = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    return true;
+}
+
+static void the_order_of_operands_does_not_change_the_answer(void **state)
+{
+    static const char *const contexts[] = { "{}",
+                                            "{\"d\":0}",
+                                            "{\"d\":1}",
+                                            "{\"d\":0,\"c\":1}",
+                                            "{\"d\":0,\"c\":0}",
+                                            "{\"d\":0,\"a\":1}",
+                                            "{\"d\":0,\"a\":0,\"b\":0}",
+                                            "{\"d\":2,\"a\":0,\"b\":0}",
+                                            "{\"d\":2,\"c\":0}" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(contexts); i++)
+        for (size_t o = 0; o < 2; o++) {
+            size_t order[PARTS] = { 0, 1, 2, 3 };
+            char   first[128];
+            char   other[128];
+
+            ask_in_order(order, "+&"[o], contexts[i], first);
+            while (next_order(order)) {
+                ask_in_order(order, "+&"[o], contexts[i], other);
+                if (strcmp(first, other) != 0)
+                    fail_msg("%s: %s and %s", contexts[i], first, other);
+            }
+        }
+}
+
+#define MEMORY_LINES                                                                                         \
+    "doc:d#viewer@group:a#member[from:{\"start\":8}]\ngroup:a#member@group:b#member[from:{\"start\":8}]\n"   \
+    "group:b#member@group:a#member\ngroup:b#member@user:u[level]\ndoc:d#viewer@user:*[from:{\"start\":5}]\n" \
+    "doc:d#editor@user:u[broken]\ndoc:d#banned@user:u[level]"
+
+static void fail_next(const failing_memory *memory, size_t n)
+{
+    memory->counts->fail_first = memory->counts->calls + n;
+    memory->counts->fail_end   = memory->counts->fail_first + 1;
+}
+
+static void a_check_with_caveats_survives_every_failed_allocation(void **state)
+{
+    static const expectation cases[] = {
+        { "doc:d#minus@user:u", NULL, "if grade, hour" },
+        { "doc:d#minus@user:u", "{\"hour\":9}", "if grade" },
+        { "doc:d#both@user:u", "{\"hour\":9,\"divisor\":\"0x\"}", TYPE_ERROR },
+        { "group:a#member@user:u", NULL, "if grade, hour" },
+        { "group:a#member@user:u", "{\"hour\":9,\"grade\":3}", "yes" },
+    };
+    engine_world   w;
+    failing_memory memory = fail_never();
+    size_t         live;
+
+    (void)state;
+    world_open(&w, &memory.options, WARD, MEMORY_LINES);
+    live = memory.counts->live_blocks;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        bool failed = true;
+
+        for (size_t n = 0; failed; n++) {
+            fail_next(&memory, n);
+            failed = strcmp(world_ask(&w, cases[i].question, cases[i].context), "failed nomem") == 0;
+            if (!failed)
+                assert_string_equal(w.text, cases[i].answer);
+            assert_int_equal(memory.counts->live_blocks, live);
+        }
+        fail_next(&memory, SIZE_MAX / 2);
+    }
+    world_close(&w);
+}
+
+static void a_bulk_check_with_contexts_survives_every_failed_allocation(void **state)
+{
+    static const char *const contexts[] = { NULL, "{}", "{\"hour\":9}", "{\"hour\":9}", "{\"hour\":3,\"grade\":2}" };
+    licet_check_request      requests[2 * COUNT(contexts)];
+    licet_result             results[2 * COUNT(contexts)];
+    licet_consistency        latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    failing_memory           memory  = fail_never();
+    licet_status             status  = LICET_OUT_OF_MEMORY;
+    engine_world             w;
+    size_t                   live;
+
+    (void)state;
+    world_open(&w, &memory.options, WARD, MEMORY_LINES);
+    for (size_t i = 0; i < COUNT(requests); i++)
+        requests[i] = question_of(i % 2 == 0 ? "doc:d#minus@user:u" : "doc:d#minus@user:v", contexts[i / 2]);
+    live = memory.counts->live_blocks;
+    for (size_t n = 0; status != LICET_OK; n++) {
+        for (size_t i = 0; i < COUNT(results); i++)
+            results[i] = (licet_result)LICET_RESULT_INIT;
+        fail_next(&memory, n);
+        status = licet_check_bulk(w.engine, requests, COUNT(requests), latency, results, NULL);
+        if (status != LICET_OK)
+            assert_int_equal(status, LICET_OUT_OF_MEMORY);
+        for (size_t i = 0; i < COUNT(results); i++) {
+            if (status != LICET_OK)
+                assert_int_equal(results[i].permissionship, LICET_NO_PERMISSION);
+            licet_result_clear(&results[i]);
+        }
+        assert_int_equal(memory.counts->live_blocks, live);
+    }
+    fail_next(&memory, SIZE_MAX / 2);
+    world_close(&w);
+}
+
+static void a_context_survives_every_failed_allocation(void **state)
+{
+    licet_status status = LICET_OUT_OF_MEMORY;
+
+    (void)state;
+    for (size_t n = 0; status != LICET_OK; n++) {
+        failing_memory memory  = fail_after(n);
+        licet_context *context = NULL;
+
+        status = licet_context_parse(LICET_STR("{\"a\":[1,{\"b\":\"text\"},null],\"c\":{}}"), &memory.options, &context,
+                                     NULL);
+        assert_true((status == LICET_OK) == (context != NULL));
+        licet_context_release(context);
+        assert_int_equal(memory.counts->live_blocks, 0);
+    }
+}
+
+static void what_is_missing_outlives_the_engine(void **state)
+{
+    licet_check_request request = question_of("doc:d#minus@user:u", NULL);
+    licet_result        result  = LICET_RESULT_INIT;
+    engine_world        w;
+
+    (void)state;
+    world_open(&w, NULL, WARD, MEMORY_LINES);
+    assert_int_equal(licet_check(w.engine, &request, &result, NULL), LICET_OK);
+    world_close(&w);
+    assert_int_equal(result.missing_count, 2);
+    assert_memory_equal(result.missing[0].data, "grade", 5);
+    assert_memory_equal(result.missing[1].data, "hour", 4);
+    licet_result_clear(&result);
+    assert_null(result.missing);
+    licet_result_clear(&result);
+}
+
+typedef struct asker {
+    pthread_t            thread;
+    licet_engine        *engine;
+    const licet_context *context;
+    size_t               wrong;
+} asker;
+
+/* The writer replaces start 8 by start 5 and back: at hour 9 both hold. */
+static void *ask_on(void *argument)
+{
+    asker              *a       = argument;
+    licet_check_request request = question_of("doc:d#viewer@user:x", NULL);
+    licet_result        result  = LICET_RESULT_INIT;
+
+    for (size_t i = 0; i < 500; i++) {
+        request.prepared_context = i % 2 == 0 ? a->context : NULL;
+        if (licet_check(a->engine, &request, &result, NULL) != LICET_OK ||
+            result.permissionship != (i % 2 == 0 ? LICET_HAS_PERMISSION : LICET_CONDITIONAL_PERMISSION) ||
+            result.missing_count != i % 2)
+            a->wrong++;
+        licet_result_clear(&result);
+    }
+    return NULL;
+}
+
+static void threads_share_a_context_while_relationships_are_replaced(void **state)
+{
+    licet_context *context = NULL;
+    asker          askers[3];
+    engine_world   w;
+
+    (void)state;
+    world_open(&w, NULL, WARD, MEMORY_LINES);
+    assert_int_equal(licet_context_parse(LICET_STR("{\"hour\":9}"), NULL, &context, NULL), LICET_OK);
+    for (size_t i = 0; i < COUNT(askers); i++) {
+        askers[i] = (asker){ .engine = w.engine, .context = context };
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_on, &askers[i]), 0);
+    }
+    for (size_t i = 0; i < 100; i++) {
+        world_touch(&w,
+                    i % 2 == 0 ? "doc:d#viewer@user:*[from:{\"start\":8}]" : "doc:d#viewer@user:*[from:{\"start\":5}]");
+        world_done(&w);
+    }
+    for (size_t i = 0; i < COUNT(askers); i++) {
+        pthread_join(askers[i].thread, NULL);
+        assert_int_equal(askers[i].wrong, 0);
+    }
+    licet_context_release(context);
+    world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_caveat_is_true_false_or_conditional),
+        cmocka_unit_test(a_parameter_of_its_type_takes_whole_numbers_alone),
+        cmocka_unit_test(what_is_stored_with_a_relationship_wins_key_by_key_and_before_it_is_converted),
+        cmocka_unit_test(an_error_says_which_caveat_failed_and_why),
+        cmocka_unit_test(a_caveat_that_costs_too_much_is_an_error),
+        cmocka_unit_test(operators_combine_three_values),
+        cmocka_unit_test(what_decides_beats_an_error_on_whichever_side_it_stands),
+        cmocka_unit_test(usersets_wildcards_and_arrows_carry_the_caveats_of_their_rows),
+        cmocka_unit_test(two_caveated_usersets_of_one_relation_both_count),
+        cmocka_unit_test(a_userset_counts_in_each_shape_that_a_relation_allows_it),
+        cmocka_unit_test(all_demands_the_caveats_of_all_rows),
+        cmocka_unit_test(missing_names_are_sorted_and_come_once),
+        cmocka_unit_test(a_cycle_under_caveats_adds_nothing),
+        cmocka_unit_test(a_cycle_through_an_exclusion_has_no_answer_only_where_its_caveat_holds),
+        cmocka_unit_test(in_a_cycle_too_what_decides_beats_an_error),
+        cmocka_unit_test(a_relationship_is_there_until_it_expires),
+        cmocka_unit_test(a_time_before_1970_and_one_after_2262_are_times),
+        cmocka_unit_test(an_old_snapshot_is_judged_by_the_time_of_the_check),
+        cmocka_unit_test(a_request_has_one_time_and_looks_at_the_clock_once),
+        cmocka_unit_test(a_check_that_meets_no_expiration_needs_no_time),
+        cmocka_unit_test(rows_that_have_expired_cost_steps_too),
+        cmocka_unit_test(a_context_that_is_no_json_object_is_an_error_whatever_is_asked),
+        cmocka_unit_test(a_context_has_at_most_4096_bytes_as_protobuf_has_it),
+        cmocka_unit_test(two_contexts_and_what_is_no_context_are_misuse),
+        cmocka_unit_test(strict_refuses_what_spicedb_lets_pass),
+        cmocka_unit_test(items_of_a_bulk_check_have_contexts_of_their_own),
+        cmocka_unit_test(an_oversized_or_broken_context_of_any_item_fails_the_whole_request),
+        cmocka_unit_test(the_order_of_operands_does_not_change_the_answer),
+        cmocka_unit_test(a_check_with_caveats_survives_every_failed_allocation),
+        cmocka_unit_test(a_bulk_check_with_contexts_survives_every_failed_allocation),
+        cmocka_unit_test(a_context_survives_every_failed_allocation),
+        cmocka_unit_test(what_is_missing_outlives_the_engine),
+        cmocka_unit_test(threads_share_a_context_while_relationships_are_replaced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
