@@ -12,9 +12,7 @@
 #include "eval/cycles.h"
 #include "eval/goal.h"
 #include "eval/memo.h"
-
-/* Goals that became frames before a memo is made: most checks end sooner, and then it would cost more than it saves. */
-#define GOALS_BEFORE_MEMO 24u
+#include "eval/search.h"
 
 /* For what a check runs through for every goal: calls between these cost more than what they do. */
 #define INLINE static inline __attribute__((always_inline))
@@ -61,6 +59,7 @@ typedef struct walk {
     const lic_relation *relations; /* of the program */
     const lic_op       *ops;
     size_t              count; /* frames in use */
+    bool                searched_in_vain;
     lic_failure         stopped;
 } walk;
 
@@ -232,7 +231,7 @@ INLINE lic_finding remembered(walk *w, lic_goal goal, uint32_t depth)
 
     if (eval->memo != NULL)
         return lic_eval_memo_find(eval->memo, goal, depth);
-    return ++eval->goals > GOALS_BEFORE_MEMO ? make_memo(w) : no_finding(LIC_NOT_FOUND);
+    return ++eval->goals > LIC_GOALS_BEFORE_MEMO ? make_memo(w) : no_finding(LIC_NOT_FOUND);
 }
 
 /* The usersets of a relation whose own rows, over which the walk of the frame to be goes, gave `direct`. Apart, because
@@ -288,6 +287,15 @@ INLINE lic_finding begin_rows(walk *w, lic_goal goal, uint32_t depth, lic_ways_i
     return begin_usersets(w, goal, depth, ways, direct);
 }
 
+/* By search.c. Whatever it could not tell once, it would mostly look at again for the goals below. */
+static lic_finding search(walk *w, lic_goal goal, uint32_t depth)
+{
+    const lic_finding finding = lic_eval_search(w->eval, goal, depth, w->count > 0);
+
+    w->searched_in_vain = lic_finding_value(finding) == LIC_NOT_FOUND;
+    return finding;
+}
+
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
 static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
 {
@@ -301,6 +309,12 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
         return lic_finding_of(LIC_FAILED, NULL, 0);
     goal.relation = lic_goal_named(w->eval, relation, goal.relation);
     relation      = &w->relations[goal.relation];
+    if (relation->is_union && !lic_goal_is_leaf(relation) && !w->searched_in_vain) {
+        const lic_finding found = search(w, goal, depth);
+
+        if (lic_finding_value(found) != LIC_NOT_FOUND)
+            return found;
+    }
     if (relation->is_permission)
         return begin_permission(w, goal, depth);
     ways = lic_goal_ways_in(w->eval, relation);

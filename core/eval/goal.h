@@ -42,12 +42,6 @@ static inline bool lic_goal_is_leaf(const lic_relation *relation)
     return !relation->is_permission && !relation->has_usersets;
 }
 
-/* Stored rows carry neither caveat nor expiration, so a shape that demands one admits none of them. */
-static inline bool lic_allowed_admits_rows(const lic_allowed *allowed)
-{
-    return allowed->caveat == LIC_NO_CAVEAT && !allowed->expiration;
-}
-
 /* The relation whose members this shape brings in; LIC_NO_REL: none, its rows are dead ends. */
 static inline lic_rel lic_allowed_userset(const lic_program *program, const lic_allowed *allowed)
 {

@@ -55,6 +55,23 @@ typedef struct lic_target {
     lic_rel  relation;
 } lic_target;
 
+typedef enum lic_part_kind {
+    LIC_PART_LEAF,    /* a relation without usersets */
+    LIC_PART_MEMBERS, /* one with */
+    LIC_PART_NAME,    /* a permission of the same object */
+    LIC_PART_ARROW
+} lic_part_kind;
+
+/* One operand of a member that is a union: what eval/search.c reads instead of ops. */
+typedef struct lic_part {
+    lic_part_kind kind;
+    lic_rel       relation; /* LIC_PART_ARROW: the tupleset */
+    lic_slot      slot;     /* of the relation */
+    uint32_t      op;       /* LIC_PART_ARROW: index in ops */
+    lic_slot      row_slot; /* LIC_PART_ARROW: if all rows that count are of one slot, that slot; else LIC_NO_SLOT */
+    lic_rel       target;   /* and what the right side means there */
+} lic_part;
+
 typedef struct lic_relation {
     lic_str  name;
     uint32_t definition;
@@ -68,6 +85,11 @@ typedef struct lic_relation {
     uint32_t first_userset; /* of these the first that names a relation; none: first_allowed + allowed_count */
     /* A permission that is nothing but another name: what it finally names; any other: itself (api.md 4.9). */
     lic_rel alias_of;
+    /* This and all that it may lead to are unions (a relation is one of its rows): parts[first_part .. + part_count).
+     * Inside a permission those that are cheapest to look at come first. */
+    bool     is_union;
+    uint32_t first_part;
+    uint32_t part_count;
 } lic_relation;
 
 typedef struct lic_definition {
@@ -112,6 +134,7 @@ typedef struct lic_program {
     size_t            op_count;
     uint32_t         *children;
     lic_target       *targets;
+    lic_part         *parts;
     lic_caveat       *caveats;
     size_t            caveat_count;
     lic_slot_meaning *slots;
@@ -146,6 +169,12 @@ static inline bool lic_program_reaches(const lic_program *program, lic_rel relat
 {
     return program->reach == NULL ||
            (program->reach[(size_t)relation * program->reach_words + definition / 64] >> (definition % 64) & 1) != 0;
+}
+
+/* Stored rows carry neither caveat nor expiration, so a shape that demands one admits none of them. */
+static inline bool lic_allowed_admits_rows(const lic_allowed *allowed)
+{
+    return allowed->caveat == LIC_NO_CAVEAT && !allowed->expiration;
 }
 
 /* Right side of an arrow on an object of this definition; LIC_NO_REL: nobody. */
