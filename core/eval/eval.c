@@ -287,10 +287,10 @@ INLINE lic_finding begin_rows(walk *w, lic_goal goal, uint32_t depth, lic_ways_i
     return begin_usersets(w, goal, depth, ways, direct);
 }
 
-/* By search.c. Whatever it could not tell once, it would mostly look at again for the goals below. */
+/* By search.c. Whatever it could not tell once, it would mostly look at again for the goals below: so once is all. */
 static lic_finding search(walk *w, lic_goal goal, uint32_t depth)
 {
-    const lic_finding finding = lic_eval_search(w->eval, goal, depth, w->count > 0);
+    const lic_finding finding = lic_eval_search(w->eval, goal, depth, true);
 
     w->searched_in_vain = lic_finding_value(finding) == LIC_NOT_FOUND;
     return finding;
@@ -473,21 +473,22 @@ INLINE frame *top(const walk *w)
     return &w->eval->frames[w->count - 1];
 }
 
-static lic_membership run(walk *w, lic_goal root)
+static __attribute__((noinline)) lic_membership run(lic_eval *eval, lic_goal root, bool searched_in_vain)
 {
-    lic_finding finding = begin_goal(w, root, w->eval->limits.max_depth);
+    walk        w       = { eval, eval->program->relations, eval->program->ops, 0, searched_in_vain, LIC_FAILURE_NONE };
+    lic_finding finding = begin_goal(&w, root, eval->limits.max_depth);
 
-    while (w->count > 0 && w->stopped == LIC_FAILURE_NONE) {
-        frame   *f = top(w);
+    while (w.count > 0 && w.stopped == LIC_FAILURE_NONE) {
+        frame   *f = top(&w);
         unsigned value;
 
-        finding = f->kind == FRAME_OPERANDS ? next_operand(w, f) : next_row(w, f);
+        finding = f->kind == FRAME_OPERANDS ? next_operand(&w, f) : next_row(&w, f);
         value   = lic_finding_value(finding);
-        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(w, top(w), finding))) /* it may have moved */
-            finding = end_frames(w);
+        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(&w, top(&w), finding))) /* it may have moved */
+            finding = end_frames(&w);
     }
-    if (w->stopped != LIC_FAILURE_NONE)
-        return LIC_MEMBERSHIP_FAILED(w->stopped);
+    if (w.stopped != LIC_FAILURE_NONE)
+        return LIC_MEMBERSHIP_FAILED(w.stopped);
     return membership_of(lic_finding_value(finding), finding.condition);
 }
 
@@ -559,13 +560,21 @@ static licet_status fail(const lic_eval *eval, lic_failure failure, licet_error 
 licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic_membership *answer,
                             licet_error **error)
 {
-    const lic_goal root = { relation, node };
-    walk           w    = { .eval = eval, .relations = eval->program->relations, .ops = eval->program->ops };
+    const lic_goal root     = { relation, node };
+    const bool     is_union = eval->program->relations[relation].is_union;
     lic_membership found;
 
     *answer = LIC_MEMBERSHIP_NO;
     lic_goal_reset_steps(eval);
-    found = run(&w, root);
+    if (is_union) { /* most end here */
+        const unsigned value = lic_finding_value(lic_eval_search(eval, root, eval->limits.max_depth, false));
+
+        if (value != LIC_NOT_FOUND) {
+            answer->value = (lic_value)value;
+            return LICET_OK;
+        }
+    }
+    found = run(eval, root, is_union);
     if (found.value == LIC_FAILED && found.failure == LIC_FAILURE_DEPTH)
         found = lic_eval_fixpoint(eval, root);
     if (found.value == LIC_FAILED)

@@ -134,11 +134,17 @@ INLINE outcome follow_usersets(search *s, lic_glance rows, lic_ref resource, lic
 
 INLINE outcome look_at_leaf(search *s, const lic_part *part, const place *p)
 {
-    const lic_eval   *eval = s->eval;
-    const lic_ways_in ways = lic_goal_ways_in(eval, &eval->program->relations[part->relation]);
+    const lic_eval *eval     = s->eval;
+    const lic_ref   resource = { part->slot, p->goal.node };
 
-    if (lic_goal_direct(eval, ways, (lic_ref){ part->slot, p->goal.node }).value != LIC_YES)
+    if (part->row_slot == eval->subject.slot) {
+        if (!lic_snapshot_has(eval->snapshot, resource, eval->subject))
+            return GOES_ON;
+    } else if (part->row_slot != LIC_NO_SLOT ||
+               lic_goal_direct(eval, lic_goal_ways_in(eval, &eval->program->relations[part->relation]), resource)
+                       .value != LIC_YES) {
         return GOES_ON;
+    }
     s->need = p->distance + REACH;
     return FOUND;
 }

@@ -4,8 +4,8 @@
 
 #include "eval/memo.h"
 
-/* The goal, whose relation must be a union with all that it leads to, and is neither the subject nor an alias. again: it
- * may be asked again. LIC_NO and LIC_YES hold; LIC_NOT_FOUND: not told, and nothing happened. */
+/* The goal's relation must be a union with all that it leads to. again: it may be asked again, so it is remembered.
+ * LIC_NO and LIC_YES hold; LIC_NOT_FOUND: not told, and nothing happened. */
 lic_finding lic_eval_search(lic_eval *eval, lic_goal goal, uint32_t depth, bool again);
 
 #endif

@@ -331,23 +331,32 @@ static bool has_only_unions(const lic_program *p, lic_rel m, uint32_t end)
     return true;
 }
 
+/* The only allowed type, if its rows count and are of one slot. */
+static const lic_allowed *only_type(const lic_program *p, const lic_relation *relation)
+{
+    const lic_allowed *only = p->allowed + relation->first_allowed;
+
+    return relation->allowed_count == 1 && !only->wildcard && lic_allowed_admits_rows(only) ? only : NULL;
+}
+
 static lic_part relation_part(const lic_program *p, lic_rel m)
 {
     const lic_relation *relation = &p->relations[m];
+    const lic_allowed  *only     = only_type(p, relation);
     const lic_part_kind kind     = relation->is_permission  ? LIC_PART_NAME
                                    : relation->has_usersets ? LIC_PART_MEMBERS
                                                             : LIC_PART_LEAF;
 
-    return (lic_part){ kind, m, relation->slot, 0, LIC_NO_SLOT, LIC_NO_REL };
+    return (lic_part){ kind, m, relation->slot, 0, only == NULL ? LIC_NO_SLOT : only->slot, LIC_NO_REL };
 }
 
 static lic_part arrow_part(const lic_program *p, uint32_t op)
 {
     const lic_relation *tupleset = &p->relations[p->ops[op].relation];
-    const lic_allowed  *only     = p->allowed + tupleset->first_allowed;
+    const lic_allowed  *only     = only_type(p, tupleset);
     lic_part            part     = { LIC_PART_ARROW, p->ops[op].relation, tupleset->slot, op, LIC_NO_SLOT, LIC_NO_REL };
 
-    if (tupleset->allowed_count == 1 && !only->wildcard && lic_allowed_admits_rows(only)) {
+    if (only != NULL) {
         part.row_slot = only->slot;
         part.target   = lic_program_target(p, &p->ops[op], only->definition);
     }

@@ -68,8 +68,8 @@ typedef struct lic_part {
     lic_rel       relation; /* LIC_PART_ARROW: the tupleset */
     lic_slot      slot;     /* of the relation */
     uint32_t      op;       /* LIC_PART_ARROW: index in ops */
-    lic_slot      row_slot; /* LIC_PART_ARROW: if all rows that count are of one slot, that slot; else LIC_NO_SLOT */
-    lic_rel       target;   /* and what the right side means there */
+    lic_slot      row_slot; /* if all rows that count are of one slot, that slot; else LIC_NO_SLOT */
+    lic_rel       target;   /* LIC_PART_ARROW: what the right side means there */
 } lic_part;
 
 typedef struct lic_relation {
