@@ -67,6 +67,7 @@ static bool is_exact(const decimal *d, double value)
     text[size++] = d->digits[0];
     text[size++] = '.';
     for (size_t i = 1; i < d->count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): `count` of them are set */
         text[size++] = d->digits[i];
     snprintf(text + size, sizeof text - (size_t)size, "e%d", d->exponent);
     return parse(text, &back) && back == value;
@@ -323,8 +324,8 @@ bool lic_cel_double_read(lic_str text, double *value)
 {
     char    plain[WRITTEN_SIZE];
     size_t  written_size = text.size;
-    bool    negative      = take_sign(&text);
-    written w             = { .hexadecimal = false };
+    bool    negative     = take_sign(&text);
+    written w            = { .hexadecimal = false };
     size_t  size;
     bool    read;
 
