@@ -64,10 +64,10 @@ static bool is_exact(const decimal *d, double value)
     double back;
     int    size = 0;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a decimal has a digit at least */
     text[size++] = d->digits[0];
     text[size++] = '.';
     for (size_t i = 1; i < d->count; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): `count` of them are set */
         text[size++] = d->digits[i];
     snprintf(text + size, sizeof text - (size_t)size, "e%d", d->exponent);
     return parse(text, &back) && back == value;
