@@ -9,6 +9,17 @@
 
 #include "licet.h"
 
+/* For buffers of one call: filling them with zeros, as our builds do with all variables, would cost more than a
+ * check. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define LIC_UNINITIALIZED __attribute__((uninitialized))
+#endif
+#endif
+#ifndef LIC_UNINITIALIZED
+#define LIC_UNINITIALIZED
+#endif
+
 typedef struct lic_memory {
     licet_allocator  hooks;      /* all set */
     _Atomic size_t   used;       /* bytes, exact */

@@ -22,8 +22,8 @@ static bool index_of(const lic_cel_value *key, int64_t *index)
 }
 
 /* *value: NULL when the key is not there. *error: set when it can't be looked for. */
-static bool find(lic_cel_run *run, const lic_cel_value *container, const lic_cel_value *key, const lic_cel_value **value,
-                 const char **error)
+static bool find(lic_cel_run *run, const lic_cel_value *container, const lic_cel_value *key,
+                 const lic_cel_value **value, const char **error)
 {
     int64_t index;
 
@@ -35,7 +35,7 @@ static bool find(lic_cel_run *run, const lic_cel_value *container, const lic_cel
         return true;
     if (!index_of(key, &index))
         *error = key->kind == LIC_CEL_UINT || key->kind == LIC_CEL_DOUBLE ? "unsupported index value in list"
-                                                                         : "unsupported index type in list";
+                                                                          : "unsupported index type in list";
     else if (index >= 0 && (uint64_t)index < container->list->count)
         *value = &container->list->items[index];
     return true;
@@ -85,8 +85,8 @@ bool lic_cel_get(lic_cel_run *run, lic_cel_access access, const lic_cel_value *c
     } else if (value != NULL) {
         *result = *value;
     } else {
-        return lic_cel_error_about(run, container->kind == LIC_CEL_LIST ? "index out of bounds: " : "no such key: ", key,
-                                   result);
+        return lic_cel_error_about(
+            run, container->kind == LIC_CEL_LIST ? "index out of bounds: " : "no such key: ", key, result);
     }
     return true;
 }

@@ -34,61 +34,61 @@ typedef enum lic_cel_fold {
  * which kind it was. */
 #define LIC_CEL_CALL(count) ((uint32_t)(count))
 #define LIC_CEL_CALL_OF(count, kind) ((uint32_t)(count) | ((uint32_t)(kind) + 1) << 8)
-#define LIC_CEL_CALL_COUNT(b) ((b) & 0xff)
+#define LIC_CEL_CALL_COUNT(b) ((b)&0xff)
 #define LIC_CEL_CALL_KIND(b) ((b) >> 8) /* 0: any; else lic_cel_kind + 1 */
 
 /* Functions and operators with strict operands. Which overload is chosen at run time by the kinds of the operands; none:
  * the error "no such overload". Name, name in CEL. Operators that the grammar has: cel-go's internal names. */
-#define LIC_CEL_FUNCTION_LIST(X)                                                                    \
-    X(NOT, "!_")                                                                                    \
-    X(NEGATE, "-_")                                                                                 \
-    X(ADD, "_+_")                                                                                   \
-    X(SUBTRACT, "_-_")                                                                              \
-    X(MULTIPLY, "_*_")                                                                              \
-    X(DIVIDE, "_/_")                                                                                \
-    X(MODULO, "_%_")                                                                                \
-    X(EQUAL, "_==_")                                                                                \
-    X(NOT_EQUAL, "_!=_")                                                                            \
-    X(LESS, "_<_")                                                                                  \
-    X(LESS_EQUAL, "_<=_")                                                                           \
-    X(GREATER, "_>_")                                                                               \
-    X(GREATER_EQUAL, "_>=_")                                                                        \
-    X(IN, "@in")                                                                                    \
-    X(INDEX, "_[_]")                                                                                \
-    X(OPTIONAL_INDEX, "_[?_]")                                                                      \
-    X(SIZE, "size")                                                                                 \
-    X(CONTAINS, "contains")                                                                         \
-    X(STARTS_WITH, "startsWith")                                                                    \
-    X(ENDS_WITH, "endsWith")                                                                        \
-    X(MATCHES, "matches")                                                                           \
-    X(TO_BOOL, "bool")                                                                              \
-    X(TO_BYTES, "bytes")                                                                            \
-    X(TO_DOUBLE, "double")                                                                          \
-    X(TO_DURATION, "duration")                                                                      \
-    X(TO_DYN, "dyn")                                                                                \
-    X(TO_INT, "int")                                                                                \
-    X(TO_STRING, "string")                                                                          \
-    X(TO_TIMESTAMP, "timestamp")                                                                    \
-    X(TYPE_OF, "type")                                                                              \
-    X(TO_UINT, "uint")                                                                              \
-    X(GET_FULL_YEAR, "getFullYear")                                                                 \
-    X(GET_MONTH, "getMonth")                                                                        \
-    X(GET_DATE, "getDate")                                                                          \
-    X(GET_DAY_OF_MONTH, "getDayOfMonth")                                                            \
-    X(GET_DAY_OF_WEEK, "getDayOfWeek")                                                              \
-    X(GET_DAY_OF_YEAR, "getDayOfYear")                                                              \
-    X(GET_HOURS, "getHours")                                                                        \
-    X(GET_MINUTES, "getMinutes")                                                                    \
-    X(GET_SECONDS, "getSeconds")                                                                    \
-    X(GET_MILLISECONDS, "getMilliseconds")                                                          \
-    X(IN_CIDR, "in_cidr")                                                                           \
-    X(IS_SUBTREE_OF, "isSubtreeOf")                                                                 \
-    X(OPTIONAL_OF, "optional.of")                                                                   \
-    X(OPTIONAL_OF_NON_ZERO, "optional.ofNonZeroValue")                                              \
-    X(OPTIONAL_NONE, "optional.none")                                                               \
-    X(HAS_VALUE, "hasValue")                                                                        \
-    X(VALUE, "value")                                                                               \
-    X(OR_OPTIONAL, "or")                                                                            \
+#define LIC_CEL_FUNCTION_LIST(X)                       \
+    X(NOT, "!_")                                       \
+    X(NEGATE, "-_")                                    \
+    X(ADD, "_+_")                                      \
+    X(SUBTRACT, "_-_")                                 \
+    X(MULTIPLY, "_*_")                                 \
+    X(DIVIDE, "_/_")                                   \
+    X(MODULO, "_%_")                                   \
+    X(EQUAL, "_==_")                                   \
+    X(NOT_EQUAL, "_!=_")                               \
+    X(LESS, "_<_")                                     \
+    X(LESS_EQUAL, "_<=_")                              \
+    X(GREATER, "_>_")                                  \
+    X(GREATER_EQUAL, "_>=_")                           \
+    X(IN, "@in")                                       \
+    X(INDEX, "_[_]")                                   \
+    X(OPTIONAL_INDEX, "_[?_]")                         \
+    X(SIZE, "size")                                    \
+    X(CONTAINS, "contains")                            \
+    X(STARTS_WITH, "startsWith")                       \
+    X(ENDS_WITH, "endsWith")                           \
+    X(MATCHES, "matches")                              \
+    X(TO_BOOL, "bool")                                 \
+    X(TO_BYTES, "bytes")                               \
+    X(TO_DOUBLE, "double")                             \
+    X(TO_DURATION, "duration")                         \
+    X(TO_DYN, "dyn")                                   \
+    X(TO_INT, "int")                                   \
+    X(TO_STRING, "string")                             \
+    X(TO_TIMESTAMP, "timestamp")                       \
+    X(TYPE_OF, "type")                                 \
+    X(TO_UINT, "uint")                                 \
+    X(GET_FULL_YEAR, "getFullYear")                    \
+    X(GET_MONTH, "getMonth")                           \
+    X(GET_DATE, "getDate")                             \
+    X(GET_DAY_OF_MONTH, "getDayOfMonth")               \
+    X(GET_DAY_OF_WEEK, "getDayOfWeek")                 \
+    X(GET_DAY_OF_YEAR, "getDayOfYear")                 \
+    X(GET_HOURS, "getHours")                           \
+    X(GET_MINUTES, "getMinutes")                       \
+    X(GET_SECONDS, "getSeconds")                       \
+    X(GET_MILLISECONDS, "getMilliseconds")             \
+    X(IN_CIDR, "in_cidr")                              \
+    X(IS_SUBTREE_OF, "isSubtreeOf")                    \
+    X(OPTIONAL_OF, "optional.of")                      \
+    X(OPTIONAL_OF_NON_ZERO, "optional.ofNonZeroValue") \
+    X(OPTIONAL_NONE, "optional.none")                  \
+    X(HAS_VALUE, "hasValue")                           \
+    X(VALUE, "value")                                  \
+    X(OR_OPTIONAL, "or")                               \
     X(OR_VALUE, "orValue")
 
 typedef enum lic_cel_function {
@@ -107,26 +107,26 @@ typedef enum lic_cel_opcode {
     LIC_CEL_OP_OPTIONAL_SELECT, /* a: constant (name)   v      -> v.?name */
     LIC_CEL_OP_HAS,             /* a: constant (name)   v      -> has(v.name) */
     LIC_CEL_OP_CALL,            /* a: function, b: count (LIC_CEL_CALL)  v..  -> result; strict */
-    LIC_CEL_OP_LIST,            /* a: count, b: constant (LIST of the indices of optional items) or UINT32_MAX  v.. -> list; strict */
-    LIC_CEL_OP_MAP,             /* a: entries, b: as LIST, of entries          k v k v.. -> map; strict */
-    LIC_CEL_OP_JUMP,            /* a: target                                  no change */
-    LIC_CEL_OP_JUMP_IF_FALSE,   /* a: target   v: jumps when v is false       v stays */
-    LIC_CEL_OP_JUMP_IF_TRUE,    /* a: target   v: jumps when v is true        v stays */
-    LIC_CEL_OP_AND,             /* v w -> v && w, both evaluated */
-    LIC_CEL_OP_OR,              /* v w -> v || w */
-    LIC_CEL_OP_BRANCH,          /* a: where "otherwise" begins; b: end. v: true goes on, false jumps to a, both without v; else
+    LIC_CEL_OP_LIST, /* a: count, b: constant (LIST of the indices of optional items) or UINT32_MAX  v.. -> list; strict */
+    LIC_CEL_OP_MAP,           /* a: entries, b: as LIST, of entries          k v k v.. -> map; strict */
+    LIC_CEL_OP_JUMP,          /* a: target                                  no change */
+    LIC_CEL_OP_JUMP_IF_FALSE, /* a: target   v: jumps when v is false       v stays */
+    LIC_CEL_OP_JUMP_IF_TRUE,  /* a: target   v: jumps when v is true        v stays */
+    LIC_CEL_OP_AND,           /* v w -> v && w, both evaluated */
+    LIC_CEL_OP_OR,            /* v w -> v || w */
+    LIC_CEL_OP_BRANCH, /* a: where "otherwise" begins; b: end. v: true goes on, false jumps to a, both without v; else
                                    v is the result and it jumps to b */
-    LIC_CEL_OP_LOOP_BEGIN,      /* a: fold, b: end   v: list or map (its keys). Empty, unknown or error: leaves the result
+    LIC_CEL_OP_LOOP_BEGIN, /* a: fold, b: end   v: list or map (its keys). Empty, unknown or error: leaves the result
                                    and jumps to b; else sets the first element and goes on without v */
-    LIC_CEL_OP_LOOP_NEXT,       /* a: body   v: the body's value for this element. Folds; next element and jump to a, or leaves
+    LIC_CEL_OP_LOOP_NEXT, /* a: body   v: the body's value for this element. Folds; next element and jump to a, or leaves
                                    the result, ends the loop and goes on */
-    LIC_CEL_OP_LOOP_WHEN,       /* a: body, b: end   v: the test of e.map(x, test, body). True: goes on without v. Else the element
+    LIC_CEL_OP_LOOP_WHEN, /* a: body, b: end   v: the test of e.map(x, test, body). True: goes on without v. Else the element
                                    gives nothing to the list (unknown, error: see above); next element and jump to a, or leaves
                                    the result, ends the loop and jumps to b */
-    LIC_CEL_OP_OPTIONAL_MAP,    /* a: end   v: optional. None, unknown, error: v stays and jumps to a; else opens a loop of the
+    LIC_CEL_OP_OPTIONAL_MAP, /* a: end   v: optional. None, unknown, error: v stays and jumps to a; else opens a loop of the
                                    one element and goes on without v */
-    LIC_CEL_OP_OPTIONAL_WRAP,   /* v -> optional.of(v), closing that loop; strict */
-    LIC_CEL_OP_OR_ELSE          /* a: end, b: 0 or(), 1 orValue()   v: an optional with a value: leaves v (or()) or what is in it
+    LIC_CEL_OP_OPTIONAL_WRAP, /* v -> optional.of(v), closing that loop; strict */
+    LIC_CEL_OP_OR_ELSE /* a: end, b: 0 or(), 1 orValue()   v: an optional with a value: leaves v (or()) or what is in it
                                    (orValue()) and jumps to a; none: goes on without v; unknown or error: v stays, jumps to a;
                                    no optional at all: the error "no such overload", jumps to a */
 } lic_cel_opcode;
@@ -146,7 +146,7 @@ typedef struct lic_cel_code {
     uint32_t             max_stack; /* values at most on the stack */
     uint32_t             max_loops; /* loops at most inside each other */
     /* Regular expressions whose pattern is a constant, compiled once: patterns[i] belongs to constant i, or is NULL. */
-    struct lic_regex   **patterns;
+    struct lic_regex **patterns;
 } lic_cel_code;
 
 #endif

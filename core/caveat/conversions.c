@@ -273,6 +273,7 @@ bool lic_cel_convert(lic_cel_run *run, lic_cel_function function, const lic_cel_
 static bool get_of_duration(lic_cel_function function, int64_t duration, lic_cel_value *result)
 {
     int64_t unit = LIC_CEL_SECOND;
+    int64_t whole;
 
     if (function == LIC_CEL_FN_GET_MILLISECONDS) {
         *result = lic_cel_int(duration / 1000000);
@@ -286,7 +287,8 @@ static bool get_of_duration(lic_cel_function function, int64_t duration, lic_cel
         *result = lic_cel_no_overload();
         return true;
     }
-    *result = lic_cel_int((int64_t)((double)(duration / unit) + (double)(duration % unit) / (double)unit));
+    whole   = duration / unit;
+    *result = lic_cel_int((int64_t)((double)whole + (double)(duration % unit) / (double)unit));
     return true;
 }
 

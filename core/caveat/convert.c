@@ -61,12 +61,13 @@ static void print_place(const converter *c, lic_text *out)
     lic_text_add_literal(out, ": ");
 }
 
-static licet_status refuse_text(const converter *c, const lic_text *declared, const lic_text *wanted, const lic_str *text)
+static licet_status refuse_text(const converter *c, const lic_text *declared, const lic_text *wanted,
+                                const lic_str *text)
 {
-    return lic_fail_reason(c->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "CAVEAT_PARAMETER_TYPE_ERROR",
-                           LIC_NOWHERE,
-                           "could not convert context parameter %Q: for %.*s: %.*s is required, but found the string %Q",
-                           &c->name, (int)declared->size, declared->data, (int)wanted->size, wanted->data, text);
+    return lic_fail_reason(
+        c->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "CAVEAT_PARAMETER_TYPE_ERROR", LIC_NOWHERE,
+        "could not convert context parameter %Q: for %.*s: %.*s is required, but found the string %Q", &c->name,
+        (int)declared->size, declared->data, (int)wanted->size, wanted->data, text);
 }
 
 /* "could not convert context parameter "n": for list<uint>: at index 3: a value of type uint is required, but found null" */
@@ -87,11 +88,10 @@ static licet_status refuse(const converter *c, const lic_caveat_type *type, cons
     else if (found->kind == LIC_CEL_STRING)
         status = refuse_text(c, &declared, &wanted, &found->text);
     else
-        status = lic_fail_reason(c->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "CAVEAT_PARAMETER_TYPE_ERROR",
-                                 LIC_NOWHERE,
-                                 "could not convert context parameter %Q: for %.*s: %.*s is required, but found %s",
-                                 &c->name, (int)declared.size, declared.data, (int)wanted.size, wanted.data,
-                                 found_text(found));
+        status = lic_fail_reason(
+            c->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "CAVEAT_PARAMETER_TYPE_ERROR", LIC_NOWHERE,
+            "could not convert context parameter %Q: for %.*s: %.*s is required, but found %s", &c->name,
+            (int)declared.size, declared.data, (int)wanted.size, wanted.data, found_text(found));
     lic_text_free(&declared);
     lic_text_free(&wanted);
     return status;
@@ -274,12 +274,18 @@ static verdict to_address(const converter *c, const lic_cel_value *value, lic_ce
 static lic_cel_kind kind_of(lic_caveat_type_kind type)
 {
     static const lic_cel_kind kinds[] = {
-        [LIC_CAVEAT_ANY] = LIC_CEL_NULL,           [LIC_CAVEAT_BOOL] = LIC_CEL_BOOL,
-        [LIC_CAVEAT_STRING] = LIC_CEL_STRING,      [LIC_CAVEAT_INT] = LIC_CEL_INT,
-        [LIC_CAVEAT_UINT] = LIC_CEL_UINT,          [LIC_CAVEAT_DOUBLE] = LIC_CEL_DOUBLE,
-        [LIC_CAVEAT_BYTES] = LIC_CEL_BYTES,        [LIC_CAVEAT_DURATION] = LIC_CEL_DURATION,
-        [LIC_CAVEAT_TIMESTAMP] = LIC_CEL_TIMESTAMP, [LIC_CAVEAT_IPADDRESS] = LIC_CEL_IPADDRESS,
-        [LIC_CAVEAT_LIST] = LIC_CEL_LIST,          [LIC_CAVEAT_MAP] = LIC_CEL_MAP,
+        [LIC_CAVEAT_ANY]       = LIC_CEL_NULL,
+        [LIC_CAVEAT_BOOL]      = LIC_CEL_BOOL,
+        [LIC_CAVEAT_STRING]    = LIC_CEL_STRING,
+        [LIC_CAVEAT_INT]       = LIC_CEL_INT,
+        [LIC_CAVEAT_UINT]      = LIC_CEL_UINT,
+        [LIC_CAVEAT_DOUBLE]    = LIC_CEL_DOUBLE,
+        [LIC_CAVEAT_BYTES]     = LIC_CEL_BYTES,
+        [LIC_CAVEAT_DURATION]  = LIC_CEL_DURATION,
+        [LIC_CAVEAT_TIMESTAMP] = LIC_CEL_TIMESTAMP,
+        [LIC_CAVEAT_IPADDRESS] = LIC_CEL_IPADDRESS,
+        [LIC_CAVEAT_LIST]      = LIC_CEL_LIST,
+        [LIC_CAVEAT_MAP]       = LIC_CEL_MAP,
     };
 
     return kinds[type];

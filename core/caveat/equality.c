@@ -35,21 +35,25 @@ static int compare_int_uint(int64_t a, uint64_t b)
     return (a > (int64_t)b) - (a < (int64_t)b);
 }
 
+static int compare_double(double a, const lic_cel_value *b)
+{
+    if (b->kind == LIC_CEL_DOUBLE)
+        return compare_doubles(a, b->number);
+    return b->kind == LIC_CEL_INT ? compare_double_int(a, b->integer) : compare_double_uint(a, b->uinteger);
+}
+
 int lic_cel_compare_numbers(const lic_cel_value *a, const lic_cel_value *b)
 {
-    if (a->kind == LIC_CEL_DOUBLE) {
-        if (b->kind == LIC_CEL_DOUBLE)
-            return compare_doubles(a->number, b->number);
-        return b->kind == LIC_CEL_INT ? compare_double_int(a->number, b->integer)
-                                      : compare_double_uint(a->number, b->uinteger);
-    }
+    if (a->kind == LIC_CEL_DOUBLE)
+        return compare_double(a->number, b);
     if (b->kind == LIC_CEL_DOUBLE)
-        return -lic_cel_compare_numbers(b, a);
+        return -compare_double(b->number, a);
     if (a->kind == b->kind && a->kind == LIC_CEL_INT)
         return (a->integer > b->integer) - (a->integer < b->integer);
     if (a->kind == b->kind)
         return (a->uinteger > b->uinteger) - (a->uinteger < b->uinteger);
-    return a->kind == LIC_CEL_INT ? compare_int_uint(a->integer, b->uinteger) : -compare_int_uint(b->integer, a->uinteger);
+    return a->kind == LIC_CEL_INT ? compare_int_uint(a->integer, b->uinteger)
+                                  : -compare_int_uint(b->integer, a->uinteger);
 }
 
 static bool is_number(const lic_cel_value *value)
@@ -267,7 +271,7 @@ static bool is_incomparable(const lic_cel_value *a, const lic_cel_value *b)
 
 bool lic_cel_is_subtree(lic_cel_run *run, const lic_cel_map *map, const lic_cel_map *of, lic_cel_value *result)
 {
-    walk          w    = { .capacity = FRAMES_AT_ONCE };
+    walk          w       = { .capacity = FRAMES_AT_ONCE };
     lic_cel_value root[2] = { { .kind = LIC_CEL_MAP, .map = map }, { .kind = LIC_CEL_MAP, .map = of } };
 
     w.frames = w.first;

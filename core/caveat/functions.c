@@ -48,22 +48,22 @@ void *lic_cel_take_array(lic_cel_run *run, size_t count, size_t item_size)
 const char *lic_cel_type_name(lic_cel_kind kind)
 {
     static const char *const names[] = {
-        [LIC_CEL_NULL] = "null_type",
-        [LIC_CEL_BOOL] = "bool",
-        [LIC_CEL_INT] = "int",
-        [LIC_CEL_UINT] = "uint",
-        [LIC_CEL_DOUBLE] = "double",
-        [LIC_CEL_STRING] = "string",
-        [LIC_CEL_BYTES] = "bytes",
-        [LIC_CEL_LIST] = "list",
-        [LIC_CEL_MAP] = "map",
-        [LIC_CEL_DURATION] = "google.protobuf.Duration",
+        [LIC_CEL_NULL]      = "null_type",
+        [LIC_CEL_BOOL]      = "bool",
+        [LIC_CEL_INT]       = "int",
+        [LIC_CEL_UINT]      = "uint",
+        [LIC_CEL_DOUBLE]    = "double",
+        [LIC_CEL_STRING]    = "string",
+        [LIC_CEL_BYTES]     = "bytes",
+        [LIC_CEL_LIST]      = "list",
+        [LIC_CEL_MAP]       = "map",
+        [LIC_CEL_DURATION]  = "google.protobuf.Duration",
         [LIC_CEL_TIMESTAMP] = "google.protobuf.Timestamp",
         [LIC_CEL_IPADDRESS] = "IPAddress",
-        [LIC_CEL_TYPE] = "type",
-        [LIC_CEL_OPTIONAL] = "optional_type",
-        [LIC_CEL_UNKNOWN] = "unknown",
-        [LIC_CEL_ERROR] = "error",
+        [LIC_CEL_TYPE]      = "type",
+        [LIC_CEL_OPTIONAL]  = "optional_type",
+        [LIC_CEL_UNKNOWN]   = "unknown",
+        [LIC_CEL_ERROR]     = "error",
     };
 
     return names[kind];
@@ -95,9 +95,9 @@ bool lic_cel_error_about(lic_cel_run *run, const char *literal, const lic_cel_va
     if (text.kind != LIC_CEL_STRING)
         text.text = (lic_str){ "", 0 };
     memcpy(error, literal, literal_size);
-    size                        = copy_clean(text.text, error + literal_size);
-    error[literal_size + size]  = '\0';
-    *result                     = lic_cel_error(error);
+    size                       = copy_clean(text.text, error + literal_size);
+    error[literal_size + size] = '\0';
+    *result                    = lic_cel_error(error);
     return true;
 }
 

@@ -16,8 +16,8 @@ typedef struct lic_cel_run {
     lic_arena      *arena;
     lic_cel_budget *budget;
     const char     *limit;
-    bool            panicked;  /* SpiceDB would have: the last result, an error, is that of the whole, whatever "||" says */
-    lic_str         zone_name; /* of `zone`, the last one used; not given: none was */
+    bool    panicked;  /* SpiceDB would have: the last result, an error, is that of the whole, whatever "||" says */
+    lic_str zone_name; /* of `zone`, the last one used; not given: none was */
     const lic_zone *zone;
 } lic_cel_run;
 

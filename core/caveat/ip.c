@@ -7,7 +7,7 @@ static bool parse_ipv4(lic_str text, uint8_t bytes[4])
 
     for (int field = 0; field < 4; field++) {
         unsigned value = 0;
-        size_t   start = i;
+        size_t   start;
 
         if (field > 0 && (i == text.size || text.data[i++] != '.'))
             return false;

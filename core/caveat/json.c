@@ -313,7 +313,7 @@ static bool merge_entries(reader *r, const item *items, lic_cel_entry *entries, 
             slot = (slot + 1) & (capacity - 1);
         if (slots[slot] == 0) {
             entries[*count].key = (lic_cel_value){ .kind = LIC_CEL_STRING, .text = items[i].key };
-            slots[slot]         = (uint32_t)++*count;
+            slots[slot]         = (uint32_t)++ * count;
         }
         entries[slots[slot] - 1].value = items[i].value;
     }
@@ -462,7 +462,7 @@ done:
 
 licet_status lic_cel_json_read(lic_arena *arena, lic_str text, bool strict, lic_cel_value *object, licet_error **error)
 {
-    reader r = { .arena = arena, .text = text, .strict = strict, .random_key = lic_random_key(), .error = error };
+    reader       r = { .arena = arena, .text = text, .strict = strict, .random_key = lic_random_key(), .error = error };
     licet_status status;
 
     *object = (lic_cel_value){ .kind = LIC_CEL_NULL };

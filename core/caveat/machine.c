@@ -14,10 +14,10 @@ typedef struct loop {
     const lic_cel_map  *map;
     size_t              index; /* of the element at hand */
     lic_cel_fold        fold;
-    lic_cel_value       result; /* ALL, EXISTS: the result so far. Others: UNKNOWN, ERROR, or NULL while there is neither */
-    lic_cel_value      *items;  /* MAP, FILTER */
-    size_t              count;  /* of items, or of trues */
-    size_t              capacity;
+    lic_cel_value  result; /* ALL, EXISTS: the result so far. Others: UNKNOWN, ERROR, or NULL while there is neither */
+    lic_cel_value *items;  /* MAP, FILTER */
+    size_t         count;  /* of items, or of trues */
+    size_t         capacity;
 } loop;
 
 typedef struct machine {
@@ -378,11 +378,14 @@ static bool do_map(machine *m, const lic_cel_instruction *i)
 
 static size_t loop_size(const loop *l)
 {
-    return l->list != NULL ? l->list->count : l->map->count;
+    if (l->list != NULL)
+        return l->list->count;
+    return l->map != NULL ? l->map->count : 0;
 }
 
 static lic_cel_value loop_element(const loop *l)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a loop with an element is over one of the two */
     return l->list != NULL ? l->list->items[l->index] : l->map->entries[l->index].key;
 }
 
@@ -659,9 +662,9 @@ static bool run(machine *m)
 bool lic_cel_run_code(const lic_cel_code *code, const lic_cel_value *values, lic_arena *arena, lic_cel_budget *budget,
                       lic_cel_value *result, const char **limit)
 {
-    lic_cel_value stack[VALUES_AT_HAND];
-    loop          loops[LOOPS_AT_HAND];
-    machine       m = { .code = code, .parameters = values, .stack = stack, .loops = loops };
+    lic_cel_value stack[VALUES_AT_HAND] = { { 0 } };
+    loop          loops[LOOPS_AT_HAND]  = { { 0 } };
+    machine       m                     = { .code = code, .parameters = values, .stack = stack, .loops = loops };
     bool          ran;
 
     m.run.arena  = arena;

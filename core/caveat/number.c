@@ -64,6 +64,7 @@ static bool is_exact(const decimal *d, double value)
     double back;
     int    size = 0;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a decimal has a digit at least */
     text[size++] = d->digits[0];
     text[size++] = '.';
     for (size_t i = 1; i < d->count; i++)
@@ -323,8 +324,8 @@ bool lic_cel_double_read(lic_str text, double *value)
 {
     char    plain[WRITTEN_SIZE];
     size_t  written_size = text.size;
-    bool    negative      = take_sign(&text);
-    written w             = { .hexadecimal = false };
+    bool    negative     = take_sign(&text);
+    written w            = { .hexadecimal = false };
     size_t  size;
     bool    read;
 

@@ -28,13 +28,13 @@ bool lic_cel_uint_read(lic_str text, uint64_t *value);
 /* A number as SpiceDB reads it from a string: decimal digits with an exponent, of ten ("e") or of two ("p"), rounded to a
  * mantissa of 64 bits. So every 64-bit integer is read exactly, and an almost whole number may become whole. */
 typedef struct lic_cel_decimal {
-    bool    infinite;  /* "Inf", not merely large */
-    bool    integral;  /* after rounding */
-    bool    binary;    /* the exponent was one of two */
-    bool    fraction;  /* there was a fraction other than 0 before rounding */
-    bool    in_range;  /* integral, and `integer` is it and not the nearest limit */
-    int64_t integer;   /* of an integral value; saturated */
-    double  number;    /* may be infinite: too large */
+    bool    infinite; /* "Inf", not merely large */
+    bool    integral; /* after rounding */
+    bool    binary;   /* the exponent was one of two */
+    bool    fraction; /* there was a fraction other than 0 before rounding */
+    bool    in_range; /* integral, and `integer` is it and not the nearest limit */
+    int64_t integer;  /* of an integral value; saturated */
+    double  number;   /* may be infinite: too large */
 } lic_cel_decimal;
 
 typedef enum lic_cel_read { LIC_CEL_READ_OK, LIC_CEL_READ_INVALID, LIC_CEL_READ_NO_MEMORY } lic_cel_read;

@@ -3,11 +3,12 @@
 
 #include "caveat/re2.h"
 
-#define MOST_PATTERN 1024         /* bytes; threat-model.md 3, like the next two */
-#define MOST_STATES 10000         /* instructions of the compiled program */
-#define MOST_INPUT (64 * 1024)    /* bytes */
-#define MEMORY_LIMIT (2 << 20)    /* bytes that RE2 may use for one program and its caches */
-#define MOST_WORK ((size_t)1 << 26) /* states * bytes: what a search costs when RE2 has no room for its fast automaton */
+#define MOST_PATTERN 1024      /* bytes; threat-model.md 3, like the next two */
+#define MOST_STATES 10000      /* instructions of the compiled program */
+#define MOST_INPUT (64 * 1024) /* bytes */
+#define MEMORY_LIMIT (2 << 20) /* bytes that RE2 may use for one program and its caches */
+#define MOST_WORK \
+    ((size_t)1 << 26) /* states * bytes: what a search costs when RE2 has no room for its fast automaton */
 
 const char lic_regex_no_memory[] = "out of memory";
 

@@ -4,7 +4,7 @@
 
 #include "caveat/number.h"
 
-#define DAY 86400 /* seconds */
+#define DAY 86400                          /* seconds */
 #define FIRST_SECOND INT64_C(-62135596800) /* 0001-01-01T00:00:00Z */
 #define LAST_SECOND INT64_C(253402300799)  /* 9999-12-31T23:59:59Z */
 
@@ -25,14 +25,14 @@ int64_t lic_cel_days_from_civil(int64_t year, int month, int day)
 
 lic_cel_civil lic_cel_civil_of(int64_t seconds)
 {
-    int64_t       days     = floor_divide(seconds, DAY);
-    int64_t       clock    = seconds - days * DAY;
-    int64_t       shifted  = days + 719468;
-    int64_t       era      = floor_divide(shifted, 146097);
-    int64_t       in_era   = shifted - era * 146097;
-    int64_t       year     = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
-    int64_t       in_year  = in_era - (365 * year + year / 4 - year / 100);
-    int64_t       month    = (5 * in_year + 2) / 153; /* 0: March */
+    int64_t       days    = floor_divide(seconds, DAY);
+    int64_t       clock   = seconds - days * DAY;
+    int64_t       shifted = days + 719468;
+    int64_t       era     = floor_divide(shifted, 146097);
+    int64_t       in_era  = shifted - era * 146097;
+    int64_t       year    = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    int64_t       in_year = in_era - (365 * year + year / 4 - year / 100);
+    int64_t       month   = (5 * in_year + 2) / 153; /* 0: March */
     lic_cel_civil civil;
 
     civil.day         = (int)(in_year - (153 * month + 2) / 5 + 1);
@@ -291,9 +291,9 @@ size_t lic_cel_timestamp_print(lic_cel_timestamp timestamp, char out[LIC_CEL_TIM
 /* As SpiceDB, through a double: from 104 days on the last digits of a nanosecond go. */
 size_t lic_cel_duration_print(int64_t duration, char out[LIC_CEL_TIME_SIZE])
 {
-    double seconds =
-        (double)(duration / LIC_CEL_SECOND) + (double)(duration % LIC_CEL_SECOND) / (double)LIC_CEL_SECOND;
-    size_t size = lic_cel_double_print_plain(seconds, out);
+    int64_t whole   = duration / LIC_CEL_SECOND;
+    double  seconds = (double)whole + (double)(duration % LIC_CEL_SECOND) / (double)LIC_CEL_SECOND;
+    size_t  size    = lic_cel_double_print_plain(seconds, out);
 
     out[size++] = 's';
     return size;
@@ -306,14 +306,8 @@ static const struct unit {
     const char *name;
     uint64_t    size;
 } units[] = {
-    { "ns", 1 },
-    { "us", 1000 },
-    { "\xc2\xb5s", 1000 },
-    { "\xce\xbcs", 1000 },
-    { "ms", 1000000 },
-    { "s", 1000000000 },
-    { "m", UINT64_C(60000000000) },
-    { "h", UINT64_C(3600000000000) },
+    { "ns", 1 },       { "us", 1000 },      { "\xc2\xb5s", 1000 },          { "\xce\xbcs", 1000 },
+    { "ms", 1000000 }, { "s", 1000000000 }, { "m", UINT64_C(60000000000) }, { "h", UINT64_C(3600000000000) },
 };
 
 /* A unit is everything up to the next digit or point. 0: there is no such unit. */

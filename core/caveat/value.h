@@ -62,7 +62,7 @@ struct lic_cel_value {
         int64_t              integer;
         uint64_t             uinteger;
         double               number;
-        lic_str              text;     /* STRING, BYTES; the name of a TYPE */
+        lic_str              text; /* STRING, BYTES; the name of a TYPE */
         const lic_cel_list  *list;
         const lic_cel_map   *map;
         int64_t              duration; /* nanoseconds */
@@ -73,7 +73,7 @@ struct lic_cel_value {
             uint64_t      unknown; /* bit i: parameter i */
             lic_cel_chain chain;
         };
-        const char          *error;    /* clean, NUL-terminated, in the arena or a literal */
+        const char *error; /* clean, NUL-terminated, in the arena or a literal */
     };
 };
 

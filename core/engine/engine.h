@@ -14,17 +14,6 @@
 #include "engine/token.h"
 #include "eval/eval.h"
 
-/* For buffers of one call: filling them with zeros, as our builds do with all variables, would cost more than a
- * check. */
-#if defined(__has_attribute)
-#if __has_attribute(uninitialized)
-#define LIC_UNINITIALIZED __attribute__((uninitialized))
-#endif
-#endif
-#ifndef LIC_UNINITIALIZED
-#define LIC_UNINITIALIZED
-#endif
-
 #define LIC_ENGINE_TAG UINT64_C(0x6c69636574656e67) /* "liceteng" */
 #define LIC_MAX_UPDATES 1000
 #define LIC_MAX_PRECONDITIONS 1000

@@ -13,9 +13,7 @@
 #include "eval/cycles.h"
 #include "eval/goal.h"
 #include "eval/memo.h"
-
-/* Goals that became frames before a memo is made: most checks end sooner, and then it would cost more than it saves. */
-#define GOALS_BEFORE_MEMO 24u
+#include "eval/search.h"
 
 /* For what a check runs through for every goal: calls between these cost more than what they do. */
 #define INLINE static inline __attribute__((always_inline))
@@ -71,6 +69,7 @@ typedef struct walk {
     const lic_relation *relations; /* of the program */
     const lic_op       *ops;
     size_t              count; /* frames in use */
+    bool                searched_in_vain;
     lic_failure         stopped;
 } walk;
 
@@ -273,7 +272,7 @@ INLINE lic_finding remembered(walk *w, lic_goal goal, uint32_t depth)
 
     if (eval->memo != NULL)
         return lic_eval_memo_find(eval->memo, goal, depth);
-    return ++eval->goals > GOALS_BEFORE_MEMO ? make_memo(w) : no_finding(LIC_NOT_FOUND);
+    return ++eval->goals > LIC_GOALS_BEFORE_MEMO ? make_memo(w) : no_finding(LIC_NOT_FOUND);
 }
 
 /* The usersets of a relation whose own rows, over which the walk of the frame to be goes, gave `direct`. Apart, because
@@ -346,6 +345,15 @@ INLINE lic_finding begin_rows(walk *w, lic_goal goal, uint32_t depth, lic_ways_i
     return begin_usersets(w, goal, depth, ways, LIC_MEMBERSHIP_NO);
 }
 
+/* By search.c. Whatever it could not tell once, it would mostly look at again for the goals below: so once is all. */
+static lic_finding search(walk *w, lic_goal goal, uint32_t depth)
+{
+    const lic_finding finding = lic_eval_search(w->eval, goal, depth, true);
+
+    w->searched_in_vain = lic_finding_value(finding) == LIC_NOT_FOUND;
+    return finding;
+}
+
 /* Begins a goal with so much depth left: it is decided at once, or becomes a frame. */
 static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
 {
@@ -359,6 +367,12 @@ static lic_finding begin_goal(walk *w, lic_goal goal, uint32_t depth)
         return lic_finding_of(LIC_FAILED, NULL, 0);
     goal.relation = lic_goal_named(w->eval, relation, goal.relation);
     relation      = &w->relations[goal.relation];
+    if (relation->is_union && !lic_goal_is_leaf(relation) && !w->searched_in_vain) {
+        const lic_finding found = search(w, goal, depth);
+
+        if (lic_finding_value(found) != LIC_NOT_FOUND)
+            return found;
+    }
     if (relation->is_permission)
         return begin_permission(w, goal, depth);
     ways = lic_goal_ways_in(w->eval, relation);
@@ -546,21 +560,22 @@ INLINE frame *top(const walk *w)
     return &w->eval->frames[w->count - 1];
 }
 
-static lic_membership run(walk *w, lic_goal root)
+static __attribute__((noinline)) lic_membership run(lic_eval *eval, lic_goal root, bool searched_in_vain)
 {
-    lic_finding finding = begin_goal(w, root, w->eval->limits.max_depth);
+    walk        w       = { eval, eval->program->relations, eval->program->ops, 0, searched_in_vain, LIC_FAILURE_NONE };
+    lic_finding finding = begin_goal(&w, root, eval->limits.max_depth);
 
-    while (w->count > 0 && w->stopped == LIC_FAILURE_NONE) {
-        frame   *f = top(w);
+    while (w.count > 0 && w.stopped == LIC_FAILURE_NONE) {
+        frame   *f = top(&w);
         unsigned value;
 
-        finding = f->kind == FRAME_OPERANDS ? next_operand(w, f) : next_row(w, f);
+        finding = f->kind == FRAME_OPERANDS ? next_operand(&w, f) : next_row(&w, f);
         value   = lic_finding_value(finding);
-        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(w, top(w), finding))) /* it may have moved */
-            finding = end_frames(w);
+        if (value == OPERANDS_ENDED || (value <= LIC_FAILED && join(&w, top(&w), finding))) /* it may have moved */
+            finding = end_frames(&w);
     }
-    if (w->stopped != LIC_FAILURE_NONE)
-        return LIC_MEMBERSHIP_FAILED(w->stopped);
+    if (w.stopped != LIC_FAILURE_NONE)
+        return LIC_MEMBERSHIP_FAILED(w.stopped);
     return membership_of(lic_finding_value(finding), finding.condition);
 }
 
@@ -712,13 +727,21 @@ licet_status lic_eval_fail(const lic_eval *eval, lic_failure failure, licet_erro
 licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic_membership *answer,
                             licet_error **error)
 {
-    const lic_goal root = { relation, node };
-    walk           w    = { .eval = eval, .relations = eval->program->relations, .ops = eval->program->ops };
+    const lic_goal root     = { relation, node };
+    const bool     is_union = eval->program->relations[relation].is_union;
     lic_membership found;
 
     *answer = LIC_MEMBERSHIP_NO;
     lic_goal_reset_steps(eval);
-    found = run(&w, root);
+    if (is_union) { /* most end here */
+        const unsigned value = lic_finding_value(lic_eval_search(eval, root, eval->limits.max_depth, false));
+
+        if (value != LIC_NOT_FOUND) {
+            answer->value = (lic_value)value;
+            return LICET_OK;
+        }
+    }
+    found = run(eval, root, is_union);
     if (found.value == LIC_FAILED && found.failure == LIC_FAILURE_DEPTH)
         found = lic_eval_fixpoint(eval, root);
     if (found.value == LIC_FAILED)

@@ -7,7 +7,8 @@
  * nothing. Yes decides a union, no an intersection, an empty base an exclusion, also when another branch failed.
  *
  * Law: the answer does not depend on the order of evaluation, on what was asked before, nor on what the memo holds.
- * Two evaluators see to that:
+ * Three evaluators see to that:
+ *   search.c  where all goals are unions, as in most checks: looks for the subject, and gives up near any limit.
  *   eval.c    depth first with an explicit stack. Exact where no cycle is met: what it remembers of a goal holds for
  *             every depth at which it is used, since with more depth unknown values become known, and known ones stay.
  *   cycles.c  when that one meets a cycle or gives up for depth: all goals nearer than the depth limit at once, by

@@ -86,6 +86,12 @@ typedef enum lic_direct {
     LIC_DIRECT_ATTRIBUTED /* there is a row with an attribute, or among rows that should have one */
 } lic_direct;
 
+/* By a row with this attribute. */
+static inline lic_direct lic_goal_direct_by(lic_ways_in ways, uint32_t attribute)
+{
+    return attribute == LIC_NO_ATTRIBUTE && ways.bare ? LIC_DIRECT_YES : LIC_DIRECT_ATTRIBUTED;
+}
+
 /* Are there rows of the subject itself or of its type's wildcard? Most have no attribute, and then the first decides. */
 static inline lic_direct lic_goal_find_direct(const lic_eval *eval, lic_ways_in ways, lic_ref resource)
 {
@@ -94,7 +100,7 @@ static inline lic_direct lic_goal_find_direct(const lic_eval *eval, lic_ways_in 
     if ((!ways.plain || !lic_snapshot_find(eval->snapshot, resource, eval->subject, &attribute)) &&
         (!ways.wildcard || !lic_snapshot_find(eval->snapshot, resource, eval->everyone, &attribute)))
         return LIC_DIRECT_NO;
-    return attribute == LIC_NO_ATTRIBUTE && ways.bare ? LIC_DIRECT_YES : LIC_DIRECT_ATTRIBUTED;
+    return lic_goal_direct_by(ways, attribute);
 }
 
 /* The same among a resource's rows that are at hand. */
@@ -105,7 +111,7 @@ static inline lic_direct lic_goal_find_direct_of(const lic_eval *eval, lic_ways_
     if ((!ways.plain || !lic_walk_has(rows, eval->subject, &attribute)) &&
         (!ways.wildcard || !lic_walk_has(rows, eval->everyone, &attribute)))
         return LIC_DIRECT_NO;
-    return attribute == LIC_NO_ATTRIBUTE && ways.bare ? LIC_DIRECT_YES : LIC_DIRECT_ATTRIBUTED;
+    return lic_goal_direct_by(ways, attribute);
 }
 
 /* What these rows give, whatever they have. */

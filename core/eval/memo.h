@@ -41,6 +41,9 @@ static inline lic_finding lic_finding_beyond(lic_finding finding)
     return (lic_finding){ finding.condition, finding.word + 0x100 };
 }
 
+/* Goals looked at before a memo is made: most checks end sooner, and then it would cost more than it saves. */
+#define LIC_GOALS_BEFORE_MEMO 24u
+
 /* NULL: out of memory. */
 lic_eval_memo *lic_eval_memo_new(lic_arena *arena);
 /* What the goal gives with this much depth left; LIC_NOT_FOUND: not known. */

@@ -198,6 +198,15 @@ bool lic_walk_next(lic_walk *walk, lic_ref *end);
 bool lic_walk_has(const lic_walk *walk, lic_ref subject, uint32_t *attribute);
 void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot);
 
+/* The subjects of a resource, for who wants to look at them all at once. Two words, so that it comes in registers. */
+typedef struct lic_glance {
+    const uint64_t *keys; /* sorted */
+    uint32_t        count;
+    bool            touched; /* keys is not all, or more than all, or some have attributes: they have to be walked */
+} lic_glance;
+
+lic_glance lic_snapshot_glance(const lic_snapshot *snapshot, lic_ref resource);
+
 /* Edges of a resource slot in order of (resource node, subject key): the same order at every revision, so
  * a position in it is good for a cursor. */
 typedef struct lic_scan lic_scan;

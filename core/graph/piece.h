@@ -113,6 +113,13 @@ static inline uint32_t lic_piece_attribute(const lic_piece *piece, uint32_t posi
     return lic_piece_numbers(piece)[lic_piece_rank(piece, position)];
 }
 
+/* Has any of the keys in [from, to) an attribute? There is at least one. */
+static inline bool lic_piece_any_attribute(const lic_piece *piece, uint32_t from, uint32_t to)
+{
+    return piece->attributed > 0 && (lic_piece_rank(piece, from) != lic_piece_rank(piece, to - 1) ||
+                                     lic_piece_attribute(piece, to - 1) != LIC_NO_ATTRIBUTE);
+}
+
 /* The position of the key in the node's list; LIC_NONE: it is not there. hash: of the edge. For pieces built with a
  * seed. */
 uint32_t lic_piece_find(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash);

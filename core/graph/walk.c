@@ -183,3 +183,20 @@ void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot)
     walk->next     = lic_piece_lower_bound(walk->piece, walk->next, walk->end, low);
     walk->end      = lic_piece_lower_bound(walk->piece, walk->next, walk->end, low + (UINT64_C(1) << 32));
 }
+
+/* In the order of walk_start: the piece, then the delta. */
+lic_glance lic_snapshot_glance(const lic_snapshot *snapshot, lic_ref resource)
+{
+    const lic_piece *piece =
+        lic_base_piece(&snapshot->graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+    const uint64_t origin = lic_ref_key(resource);
+    lic_glance     glance = { NULL, 0, false };
+    uint32_t       from;
+    uint32_t       to;
+
+    if (piece != NULL && lic_piece_list(piece, resource.node, &from, &to))
+        glance = (lic_glance){ piece->keys + from, to - from, lic_piece_any_attribute(piece, from, to) };
+    if (lic_delta_may_touch(snapshot->delta, LIC_FORWARD, origin))
+        glance.touched |= lic_delta_origin(snapshot->delta, LIC_FORWARD, origin) != LIC_NONE;
+    return glance;
+}

@@ -369,32 +369,150 @@ static bool map_slots(compiler *c)
     return true;
 }
 
+/* ------------------------------------------------------------------ unions */
+
+/* A permission's ops are neighbours: up to those of the next one. */
+static uint32_t ops_end(const lic_program *p, lic_rel m)
+{
+    while (++m < p->relation_count)
+        if (p->relations[m].is_permission)
+            return p->relations[m].op;
+    return (uint32_t)p->op_count;
+}
+
+/* Where every inner op is a union, the others together are one. */
+static bool has_only_unions(const lic_program *p, lic_rel m, uint32_t end)
+{
+    for (uint32_t i = p->relations[m].op; p->relations[m].is_permission && i < end; i++)
+        if (p->ops[i].kind != LIC_OP_UNION && p->ops[i].kind != LIC_OP_NAME && p->ops[i].kind != LIC_OP_ARROW_ANY &&
+            p->ops[i].kind != LIC_OP_NIL)
+            return false;
+    return true;
+}
+
+/* The only allowed type, if its rows are of one slot and bare. */
+static const lic_allowed *only_type(const lic_program *p, const lic_relation *relation)
+{
+    const lic_allowed *only = p->allowed + relation->first_allowed;
+
+    return relation->allowed_count == 1 && !only->wildcard && only->bare ? only : NULL;
+}
+
+static lic_part relation_part(const lic_program *p, lic_rel m)
+{
+    const lic_relation *relation = &p->relations[m];
+    const lic_allowed  *only     = only_type(p, relation);
+    const lic_part_kind kind     = relation->is_permission  ? LIC_PART_NAME
+                                   : relation->has_usersets ? LIC_PART_MEMBERS
+                                                            : LIC_PART_LEAF;
+
+    return (lic_part){ kind, m, relation->slot, 0, only == NULL ? LIC_NO_SLOT : only->slot, LIC_NO_REL };
+}
+
+static lic_part arrow_part(const lic_program *p, uint32_t op)
+{
+    const lic_relation *tupleset = &p->relations[p->ops[op].relation];
+    const lic_allowed  *only     = only_type(p, tupleset);
+    lic_part            part     = { LIC_PART_ARROW, p->ops[op].relation, tupleset->slot, op, LIC_NO_SLOT, LIC_NO_REL };
+
+    if (only != NULL) {
+        part.row_slot = only->slot;
+        part.target   = lic_program_target(p, &p->ops[op], only->definition);
+    }
+    return part;
+}
+
+/* The parts of one kind among a permission's ops. */
+static void add_parts(lic_program *p, lic_rel m, uint32_t end, lic_part_kind kind, uint32_t *count)
+{
+    for (uint32_t i = p->relations[m].op; i < end; i++) {
+        const lic_op_kind op   = p->ops[i].kind;
+        const bool        part = op == LIC_OP_NAME || op == LIC_OP_ARROW_ANY;
+
+        if (part)
+            p->parts[*count] = op == LIC_OP_NAME ? relation_part(p, p->ops[i].relation) : arrow_part(p, i);
+        *count += part && p->parts[*count].kind == kind;
+    }
+}
+
+/* There is one part more than are used, because add_parts writes before it knows. */
+static bool copy_parts(compiler *c)
+{
+    lic_program *p     = c->program;
+    uint32_t     count = 0;
+
+    p->parts = lic_new_items(c->arena, p->op_count + p->relation_count + 1, lic_part);
+    if (p->parts == NULL)
+        return false;
+    for (lic_rel m = 0; m < p->relation_count; m++) {
+        lic_relation  *relation = &p->relations[m];
+        const uint32_t end      = relation->is_permission ? ops_end(p, m) : 0;
+
+        relation->first_part = count;
+        relation->is_union   = has_only_unions(p, m, end);
+        if (!relation->is_permission)
+            p->parts[count++] = relation_part(p, m);
+        for (int kind = LIC_PART_LEAF; relation->is_permission && relation->is_union && kind <= LIC_PART_ARROW; kind++)
+            add_parts(p, m, end, (lic_part_kind)kind, &count);
+        relation->part_count = count - relation->first_part;
+    }
+    return true;
+}
+
+/* From each member to those that lead to it: components come in the order in which they can be judged. */
+static bool set_unions(compiler *c, const lic_edges *edges)
+{
+    lic_program *p     = c->program;
+    bool        *mixed = lic_new_items(&c->scratch, edges->component_count, bool); /* not only unions */
+
+    if (mixed == NULL || !copy_parts(c))
+        return false;
+    for (uint32_t i = 0; i < edges->node_count; i++) {
+        const uint32_t       node       = edges->order[i];
+        const lic_successors successors = lic_edges_of(edges, node);
+        bool                *own        = &mixed[edges->component[node]];
+
+        *own |= node < p->relation_count && !p->relations[node].is_union;
+        for (uint32_t s = 0; s < successors.count; s++)
+            *own |= mixed[edges->component[successors.nodes[s]]];
+    }
+    for (lic_rel m = 0; m < p->relation_count; m++)
+        p->relations[m].is_union = !mixed[edges->component[m]];
+    return true;
+}
+
 static void set_reach_word(lic_program *p, const lic_edges *edges, const uint64_t *columns, uint32_t word)
 {
     for (lic_rel m = 0; m < p->relation_count; m++)
         p->reach[(size_t)m * p->reach_words + word] = columns[edges->component[m]];
 }
 
-static bool set_reach(compiler *c)
+static bool set_reach(compiler *c, const lic_edges *edges)
 {
     lic_program *p = c->program;
     uint64_t    *columns;
-    lic_edges    edges;
 
     p->reach_words = (p->definition_count + 63) / 64;
     if (p->relation_count * p->reach_words > MAX_REACH_BYTES / sizeof *p->reach)
         return true;
-    if (!lic_edges_find(&c->scratch, &c->resolved, LIC_EDGES_ALL, &edges))
-        return false;
-    columns  = lic_new_items(&c->scratch, edges.component_count, uint64_t);
+    columns  = lic_new_items(&c->scratch, edges->component_count, uint64_t);
     p->reach = lic_new_items(c->arena, p->relation_count * p->reach_words, uint64_t);
     if (columns == NULL || p->reach == NULL)
         return false;
     for (uint32_t word = 0; word < p->reach_words; word++) {
-        lic_reach_column(&edges, false, word, columns);
-        set_reach_word(p, &edges, columns, word);
+        lic_reach_column(edges, false, word, columns);
+        set_reach_word(p, edges, columns, word);
     }
     return true;
+}
+
+/* What follows from who leads to whom. */
+static bool follow_edges(compiler *c)
+{
+    lic_edges edges;
+
+    return lic_edges_find(&c->scratch, &c->resolved, LIC_EDGES_ALL, &edges) && set_unions(c, &edges) &&
+           set_reach(c, &edges);
 }
 
 static lic_program *program_new(lic_memory *memory, uint64_t map_key)
@@ -423,7 +541,7 @@ licet_status lic_compile(lic_memory *memory, lic_names *names, const lic_ast *as
     c.arena   = c.program == NULL ? NULL : &c.program->arena;
     done      = lic_resolve(&c.scratch, ast, &c.resolved) && c.program != NULL && copy_definitions(&c) &&
            copy_relations(&c) && copy_types(&c) && copy_targets(&c) && compile_expressions(&c) && set_aliases(&c) &&
-           copy_caveats(&c) && map_slots(&c) && set_reach(&c);
+           copy_caveats(&c) && map_slots(&c) && follow_edges(&c);
     lic_resolved_free(&c.resolved);
     lic_arena_free(&c.scratch);
     if (!done) {

@@ -58,6 +58,23 @@ typedef struct lic_target {
     lic_rel  relation;
 } lic_target;
 
+typedef enum lic_part_kind {
+    LIC_PART_LEAF,    /* a relation without usersets */
+    LIC_PART_MEMBERS, /* one with */
+    LIC_PART_NAME,    /* a permission of the same object */
+    LIC_PART_ARROW
+} lic_part_kind;
+
+/* One operand of a member that is a union: what eval/search.c reads instead of ops. */
+typedef struct lic_part {
+    lic_part_kind kind;
+    lic_rel       relation; /* LIC_PART_ARROW: the tupleset */
+    lic_slot      slot;     /* of the relation */
+    uint32_t      op;       /* LIC_PART_ARROW: index in ops */
+    lic_slot      row_slot; /* if all rows that count are of one slot and bare, that slot; else LIC_NO_SLOT */
+    lic_rel       target;   /* LIC_PART_ARROW: what the right side means there */
+} lic_part;
+
 typedef struct lic_relation {
     lic_str  name;
     uint32_t definition;
@@ -72,6 +89,11 @@ typedef struct lic_relation {
     bool     is_bare;       /* relation: all its allowed ones are */
     /* A permission that is nothing but another name: what it finally names; any other: itself (api.md 4.9). */
     lic_rel alias_of;
+    /* This and all that it may lead to are unions (a relation is one of its rows): parts[first_part .. + part_count).
+     * Inside a permission those that are cheapest to look at come first. */
+    bool     is_union;
+    uint32_t first_part;
+    uint32_t part_count;
 } lic_relation;
 
 typedef struct lic_definition {
@@ -115,6 +137,7 @@ typedef struct lic_program {
     size_t            op_count;
     uint32_t         *children;
     lic_target       *targets;
+    lic_part         *parts;
     lic_caveat       *caveats;
     size_t            caveat_count;
     uint32_t         *caveat_numbers;    /* index in caveats -> number of its name in lic_names */

@@ -20,14 +20,14 @@
 #define MOST_SPELLING 64 /* bytes of a type */
 
 /* Name in the table: why a case does not apply. */
-#define REASON_LIST(X)                                                    \
-    X(APPLIES, "holds")                                                   \
-    X(EXTENSION, "a library that SpiceDB does not enable")                \
-    X(UNCHECKED, "meant to run without the type checker")                 \
-    X(CONTAINER, "needs a container")                                     \
-    X(ENVIRONMENT, "declares messages, functions or dotted names")        \
-    X(BACKTICKS, "names in backticks")                                    \
-    X(LATER, "a macro or function of later versions")                     \
+#define REASON_LIST(X)                                             \
+    X(APPLIES, "holds")                                            \
+    X(EXTENSION, "a library that SpiceDB does not enable")         \
+    X(UNCHECKED, "meant to run without the type checker")          \
+    X(CONTAINER, "needs a container")                              \
+    X(ENVIRONMENT, "declares messages, functions or dotted names") \
+    X(BACKTICKS, "names in backticks")                             \
+    X(LATER, "a macro or function of later versions")              \
     X(DIFFERENCE, "SpiceDB answers otherwise")
 
 typedef enum reason {
@@ -124,7 +124,7 @@ static bool environment_is_plain(const json_t *test)
 
 static bool uses_later(const char *expression)
 {
-    static const char *const later[] = { "optFlatMap", ".first()",  ".last()",       "unwrap",
+    static const char *const later[] = { "optFlatMap", ".first()",      ".last()",     "unwrap",
                                          "existsOne",  "transformList", "transformMap" };
 
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
@@ -319,7 +319,7 @@ static outcome run(lic_arena *arena, const json_t *test)
     lic_cel_source    source   = { .parameters = parameters };
     lic_cel_budget    budget   = { 100000, 1 << 20 };
     json_t           *bindings = json_object_get(test, "bindings");
-    outcome           o = { 0 };
+    outcome           o        = { 0 };
     const char       *limit;
     const char       *name;
     json_t           *type;

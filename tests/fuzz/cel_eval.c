@@ -8,12 +8,13 @@
 
 #define PARAMETERS 12
 
-static const lic_caveat_type any        = { LIC_CAVEAT_ANY, NULL };
-static const lic_caveat_type integer    = { LIC_CAVEAT_INT, NULL };
-static const lic_caveat_type types[]    = {
-    { LIC_CAVEAT_INT, NULL },      { LIC_CAVEAT_UINT, NULL },     { LIC_CAVEAT_DOUBLE, NULL },    { LIC_CAVEAT_STRING, NULL },
-    { LIC_CAVEAT_BOOL, NULL },     { LIC_CAVEAT_BYTES, NULL },    { LIC_CAVEAT_TIMESTAMP, NULL }, { LIC_CAVEAT_DURATION, NULL },
-    { LIC_CAVEAT_IPADDRESS, NULL }, { LIC_CAVEAT_ANY, NULL },     { LIC_CAVEAT_LIST, &integer },  { LIC_CAVEAT_MAP, &any },
+static const lic_caveat_type any     = { LIC_CAVEAT_ANY, NULL };
+static const lic_caveat_type integer = { LIC_CAVEAT_INT, NULL };
+static const lic_caveat_type types[] = {
+    { LIC_CAVEAT_INT, NULL },       { LIC_CAVEAT_UINT, NULL },     { LIC_CAVEAT_DOUBLE, NULL },
+    { LIC_CAVEAT_STRING, NULL },    { LIC_CAVEAT_BOOL, NULL },     { LIC_CAVEAT_BYTES, NULL },
+    { LIC_CAVEAT_TIMESTAMP, NULL }, { LIC_CAVEAT_DURATION, NULL }, { LIC_CAVEAT_IPADDRESS, NULL },
+    { LIC_CAVEAT_ANY, NULL },       { LIC_CAVEAT_LIST, &integer }, { LIC_CAVEAT_MAP, &any },
 };
 static const char        names[PARAMETERS + 1] = "xnfsbytuidlm";
 static lic_cel_parameter parameters[PARAMETERS];
@@ -25,8 +26,8 @@ static void bind(lic_arena *arena, const lic_cel_map *object, lic_cel_value *val
             lic_cel_value value;
 
             if (lic_str_equal(object->entries[i].key.text, parameters[p].name) &&
-                lic_cel_convert_parameter(arena, parameters[p].name, parameters[p].type, &object->entries[i].value, false,
-                                          &value, NULL) == LICET_OK)
+                lic_cel_convert_parameter(arena, parameters[p].name, parameters[p].type, &object->entries[i].value,
+                                          false, &value, NULL) == LICET_OK)
                 values[p] = value;
         }
     }
@@ -85,7 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     lic_str        text   = { (const char *)data, size };
     size_t         end    = lic_str_find(text, '\n');
-    lic_cel_source source = { .text = lic_str_slice(text, 0, end), .parameters = parameters, .parameter_count = PARAMETERS };
+    lic_cel_source source = { .text            = lic_str_slice(text, 0, end),
+                              .parameters      = parameters,
+                              .parameter_count = PARAMETERS };
     lic_memory     memory;
     lic_arena      arena;
     lic_cel       *cel;

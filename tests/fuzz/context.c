@@ -9,9 +9,10 @@ static const lic_caveat_type any       = { LIC_CAVEAT_ANY, NULL };
 static const lic_caveat_type list      = { LIC_CAVEAT_LIST, &any };
 static const lic_caveat_type map       = { LIC_CAVEAT_MAP, &list };
 static const lic_caveat_type scalars[] = {
-    { LIC_CAVEAT_ANY, NULL },       { LIC_CAVEAT_BOOL, NULL },      { LIC_CAVEAT_STRING, NULL }, { LIC_CAVEAT_INT, NULL },
-    { LIC_CAVEAT_UINT, NULL },      { LIC_CAVEAT_DOUBLE, NULL },    { LIC_CAVEAT_BYTES, NULL },  { LIC_CAVEAT_DURATION, NULL },
-    { LIC_CAVEAT_TIMESTAMP, NULL }, { LIC_CAVEAT_IPADDRESS, NULL }, { LIC_CAVEAT_LIST, &any },   { LIC_CAVEAT_MAP, &any },
+    { LIC_CAVEAT_ANY, NULL },       { LIC_CAVEAT_BOOL, NULL },     { LIC_CAVEAT_STRING, NULL },
+    { LIC_CAVEAT_INT, NULL },       { LIC_CAVEAT_UINT, NULL },     { LIC_CAVEAT_DOUBLE, NULL },
+    { LIC_CAVEAT_BYTES, NULL },     { LIC_CAVEAT_DURATION, NULL }, { LIC_CAVEAT_TIMESTAMP, NULL },
+    { LIC_CAVEAT_IPADDRESS, NULL }, { LIC_CAVEAT_LIST, &any },     { LIC_CAVEAT_MAP, &any },
     { LIC_CAVEAT_MAP, &list },      { LIC_CAVEAT_LIST, &map },
 };
 
@@ -19,8 +20,7 @@ static bool convert(lic_arena *arena, const lic_caveat_type *type, const lic_cel
 {
     licet_error  *error = NULL;
     lic_cel_value result;
-    bool          taken =
-        lic_cel_convert_parameter(arena, LIC_STR("p"), type, value, strict, &result, &error) == LICET_OK;
+    bool taken = lic_cel_convert_parameter(arena, LIC_STR("p"), type, value, strict, &result, &error) == LICET_OK;
 
     if (taken != (error == NULL))
         abort();

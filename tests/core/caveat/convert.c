@@ -50,7 +50,8 @@ static void what_does_not_fit_is_refused(void **state)
           "context: could not convert context parameter \"x\": for int: a value of type int is required, but found the "
           "string \"42.1\"" },
         { "x int", "x", "{\"x\": null}",
-          "context: could not convert context parameter \"x\": for int: a value of type int is required, but found null" },
+          "context: could not convert context parameter \"x\": for int: a value of type int is required, but found "
+          "null" },
         { "x list<uint>", "x", "{\"x\": [1, 2, -3]}",
           "context: could not convert context parameter \"x\": for list<uint>: at index 2: a value of type uint is "
           "required, but found a number that does not fit" },
@@ -233,7 +234,8 @@ static void an_error_in_json_has_its_place_and_kind(void **state)
     } cases[] = {
         { "{\n \"x\": tru}", LICET_KIND_SYNTAX, 2, 7, "the caveat context is no JSON object: a value is missing" },
         { "{\"x\": 1e999}", LICET_KIND_VALUE, 1, 7, "the caveat context is no JSON object: a number is too large" },
-        { "{\"x\": \"\xff\"}", LICET_KIND_ENCODING, 1, 8, "the caveat context is no JSON object: a byte that is not UTF-8" },
+        { "{\"x\": \"\xff\"}", LICET_KIND_ENCODING, 1, 8,
+          "the caveat context is no JSON object: a byte that is not UTF-8" },
     };
     lic_memory    memory;
     lic_arena     arena;

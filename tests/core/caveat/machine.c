@@ -206,17 +206,21 @@ static void every_step_is_counted(void **state)
 
 static const cel_question allocating[] = {
     { .parameters = "l list<any>, m map<any>",
-      .expression = "l.map(x, [x, x]) + [[m.k]] != [] && {'a': l, ?'b': optional.of(1)} != m && string(1.5) + 'x' != '' && "
-                    "optional.of(l).optMap(v, v + v).value() == l + l && 'abc'.matches(string(m.k)) == false && "
-                    "timestamp('2023-01-01T00:00:00Z').getHours('Europe/Berlin') == 1 && m.a.isSubtreeOf(m.a)",
-      .context    = "{\"l\": [1, \"a\", {\"x\": []}], \"m\": {\"k\": \"z\", \"a\": {\"b\": null}}}" },
+      .expression =
+          "l.map(x, [x, x]) + [[m.k]] != [] && {'a': l, ?'b': optional.of(1)} != m && string(1.5) + 'x' != '' && "
+          "optional.of(l).optMap(v, v + v).value() == l + l && 'abc'.matches(string(m.k)) == false && "
+          "timestamp('2023-01-01T00:00:00Z').getHours('Europe/Berlin') == 1 && m.a.isSubtreeOf(m.a)",
+      .context = "{\"l\": [1, \"a\", {\"x\": []}], \"m\": {\"k\": \"z\", \"a\": {\"b\": null}}}" },
     { .parameters = "i ipaddress, t timestamp, d duration, b bytes, n list<map<int>>",
       .expression = "i.in_cidr('10.0.0.0/8') && t + d > timestamp(0) && string(b) == 'ab' && n[0].a == 1 && "
                     "[1, 2, 3, 4, 5, 6, 7, 8, 9].filter(x, x > 1).size() == 8 && [[[[[1]]]]] == [[[[[1]]]]]",
-      .context    = "{\"i\": \"10.1.1.1\", \"t\": \"2023-01-01T00:00:00Z\", \"d\": \"1h\", \"b\": \"YWI=\", \"n\": [{\"a\": "
-                    "\"1\"}]}" },
+      .context =
+          "{\"i\": \"10.1.1.1\", \"t\": \"2023-01-01T00:00:00Z\", \"d\": \"1h\", \"b\": \"YWI=\", \"n\": [{\"a\": "
+          "\"1\"}]}" },
     { .parameters = "x int", .expression = "{'a': 1}['very long key'] == x", .context = "{\"x\": null}" },
-    { .parameters = "x map<int>", .expression = "x.nothing == 1 || 'a'.matches('(')", .context = "{\"x\": {\"a\": 1}}" },
+    { .parameters = "x map<int>",
+      .expression = "x.nothing == 1 || 'a'.matches('(')",
+      .context    = "{\"x\": {\"a\": 1}}" },
 };
 
 static void assert_survives(const cel_question *q, failing_memory (*failing_at)(size_t n))
@@ -275,12 +279,9 @@ static void every_byte_of_the_budget_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_by_hand_runs_without_memory),
-        cmocka_unit_test(unknowns_and_errors_flow_as_in_spicedb),
-        cmocka_unit_test(work_without_end_is_stopped),
-        cmocka_unit_test(every_step_is_counted),
-        cmocka_unit_test(every_failed_allocation_is_survived),
-        cmocka_unit_test(every_byte_of_the_budget_is_counted),
+        cmocka_unit_test(code_by_hand_runs_without_memory),    cmocka_unit_test(unknowns_and_errors_flow_as_in_spicedb),
+        cmocka_unit_test(work_without_end_is_stopped),         cmocka_unit_test(every_step_is_counted),
+        cmocka_unit_test(every_failed_allocation_is_survived), cmocka_unit_test(every_byte_of_the_budget_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

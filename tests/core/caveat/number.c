@@ -63,13 +63,24 @@ static void doubles_are_read_as_go_reads_them(void **state)
         const char *text;
         double      value;
     } good[] = {
-        { "1", 1 }, { "+1", 1 }, { "-1.5e3", -1500 }, { "1.", 1 }, { ".5", 0.5 }, { "1_23.50_0_0e+1_2", 1.235e14 },
-        { "0_1", 1 }, { "0x1p-2", 0.25 }, { "0x_1p2", 4 }, { "0X.8P0", 0.5 }, { "0x1_0p1_0", 16384 },
-        { "infinity", (double)INFINITY }, { "-Inf", -(double)INFINITY }, { "1e-400", 0 },
+        { "1", 1 },
+        { "+1", 1 },
+        { "-1.5e3", -1500 },
+        { "1.", 1 },
+        { ".5", 0.5 },
+        { "1_23.50_0_0e+1_2", 1.235e14 },
+        { "0_1", 1 },
+        { "0x1p-2", 0.25 },
+        { "0x_1p2", 4 },
+        { "0X.8P0", 0.5 },
+        { "0x1_0p1_0", 16384 },
+        { "infinity", (double)INFINITY },
+        { "-Inf", -(double)INFINITY },
+        { "1e-400", 0 },
     };
     static const char *const bad[] = {
-        "", ".", "-", " 1", "1 ", "1e", "1e+", "e1", "0x1", "0x", "1p3", "1__2", "_1", "1_", "1_e5", "1e_5", "1e5_", "0b1",
-        "1e400", "-1e400", "+nan", "0x_A", "1,5", "in", "infinit", "--1",
+        "",   ".",    "-",    " 1",   "1 ",  "1e",    "1e+",    "e1",   "0x1",  "0x",  "1p3", "1__2",    "_1",
+        "1_", "1_e5", "1e_5", "1e5_", "0b1", "1e400", "-1e400", "+nan", "0x_A", "1,5", "in",  "infinit", "--1",
     };
     double value;
 
@@ -87,11 +98,20 @@ static void doubles_are_read_as_go_reads_them(void **state)
 
 static void integers_end_at_their_limits(void **state)
 {
-    static const char *const bad_ints[] = { "", "-", "+", "1x", " 1", "1.0", "0x1", "9223372036854775808",
-                                            "-9223372036854775809", "1_0", "99999999999999999999999" };
+    static const char *const bad_ints[]  = { "",
+                                             "-",
+                                             "+",
+                                             "1x",
+                                             " 1",
+                                             "1.0",
+                                             "0x1",
+                                             "9223372036854775808",
+                                             "-9223372036854775809",
+                                             "1_0",
+                                             "99999999999999999999999" };
     static const char *const bad_uints[] = { "", "-1", "+1", "18446744073709551616", "1 ", "184467440737095516150" };
-    int64_t  integer;
-    uint64_t uinteger;
+    int64_t                  integer;
+    uint64_t                 uinteger;
 
     (void)state;
     assert_true(lic_cel_int_read(LIC_STR("9223372036854775807"), &integer));
@@ -141,11 +161,12 @@ static void numbers_in_strings_are_spicedb_s_floats(void **state)
         { "Inf", false, 0, (double)INFINITY },
         { "-inf", false, 0, -(double)INFINITY },
     };
-    static const char *const bad[] = { "",    ".",   "-",     " 42", "42 ",  "0x10", "1_000", "1e",  "e5",      "INF",
-                                       "NaN", "nan", "1e+",   "4 2", "++1",  "1e2147483647", "1p2147483648", "Infinity" };
-    lic_memory      memory;
-    lic_arena       arena;
-    lic_cel_decimal d;
+    static const char *const bad[] = { "",      ".",   "-",   " 42",          "42 ",          "0x10",
+                                       "1_000", "1e",  "e5",  "INF",          "NaN",          "nan",
+                                       "1e+",   "4 2", "++1", "1e2147483647", "1p2147483648", "Infinity" };
+    lic_memory               memory;
+    lic_arena                arena;
+    lic_cel_decimal          d;
 
     (void)state;
     lic_memory_init(&memory, NULL, SIZE_MAX);
@@ -211,12 +232,9 @@ static void the_locale_plays_no_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubles_print_as_go_prints_them),
-        cmocka_unit_test(doubles_are_read_as_go_reads_them),
-        cmocka_unit_test(integers_end_at_their_limits),
-        cmocka_unit_test(numbers_in_strings_are_spicedb_s_floats),
-        cmocka_unit_test(strictness_learns_what_was_lost),
-        cmocka_unit_test(the_locale_plays_no_part),
+        cmocka_unit_test(doubles_print_as_go_prints_them), cmocka_unit_test(doubles_are_read_as_go_reads_them),
+        cmocka_unit_test(integers_end_at_their_limits),    cmocka_unit_test(numbers_in_strings_are_spicedb_s_floats),
+        cmocka_unit_test(strictness_learns_what_was_lost), cmocka_unit_test(the_locale_plays_no_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void lax_timestamps_are_read_only_where_they_may_be(void **state)
         const char *text;
         int64_t     seconds;
     } cases[] = {
-        { "2023-01-01T1:02:03Z", 1672534923 },     { "2023-01-01T00:00:00,5Z", 1672531200 },
+        { "2023-01-01T1:02:03Z", 1672534923 },       { "2023-01-01T00:00:00,5Z", 1672531200 },
         { "2023-01-01T00:00:00+24:00", 1672444800 }, { "2023-01-01T00:00:00+00:60", 1672527600 },
         { "0000-01-01T00:00:00Z", -62167219200 },
     };
@@ -166,9 +166,27 @@ static void a_duration_is_read_as_go_reads_it(void **state)
 static void what_is_no_duration_is_refused(void **state)
 {
     static const char *const texts[] = {
-        "",    "-",     "5",      "1d",  ".s",  "1h1",   "1 s", " 1s",  "1e3s", "1h-5m",
-        "--1s", "1s ", "\xef\xbc\x91s", "1H", "s", "3000000h", "9223372036854775808ns", "-9223372036854775809ns",
-        "2562047h47m16.854775808s", "00", "9223372036854775807ns9223372036854775807ns2ns",
+        "",
+        "-",
+        "5",
+        "1d",
+        ".s",
+        "1h1",
+        "1 s",
+        " 1s",
+        "1e3s",
+        "1h-5m",
+        "--1s",
+        "1s ",
+        "\xef\xbc\x91s",
+        "1H",
+        "s",
+        "3000000h",
+        "9223372036854775808ns",
+        "-9223372036854775809ns",
+        "2562047h47m16.854775808s",
+        "00",
+        "9223372036854775807ns9223372036854775807ns2ns",
     };
     int64_t duration;
 
@@ -258,10 +276,24 @@ static void zones_have_their_offsets(void **state)
 static void names_of_zones_open_no_other_files(void **state)
 {
     static const char *const names[] = {
-        "Mars/Olympus", "..",          "../zoneinfo/UTC", "/etc/passwd", "Europe/../../../../etc/passwd",
-        "Europe",       "zone.tab",    "tzdata.zi",       "\\UTC",       "Europe/Berlin ",
-        "+24:00",       "+02:60",      "+02:-1",          ":",           "+:30",
-        "1:2:3",        "Europe\xc3\xbc", "a:b",
+        "Mars/Olympus",
+        "..",
+        "../zoneinfo/UTC",
+        "/etc/passwd",
+        "Europe/../../../../etc/passwd",
+        "Europe",
+        "zone.tab",
+        "tzdata.zi",
+        "\\UTC",
+        "Europe/Berlin ",
+        "+24:00",
+        "+02:60",
+        "+02:-1",
+        ":",
+        "+:30",
+        "1:2:3",
+        "Europe\xc3\xbc",
+        "a:b",
     };
     static const char with_nul[] = "UTC\0/../../etc";
     lic_memory        memory;
@@ -274,7 +306,8 @@ static void names_of_zones_open_no_other_files(void **state)
     lic_arena_init(&arena, &memory);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_int_equal(lic_zone_load(&arena, str(names[i]), &budget, &zone), LIC_ZONE_UNKNOWN);
-    assert_int_equal(lic_zone_load(&arena, (lic_str){ with_nul, sizeof with_nul - 1 }, &budget, &zone), LIC_ZONE_UNKNOWN);
+    assert_int_equal(lic_zone_load(&arena, (lic_str){ with_nul, sizeof with_nul - 1 }, &budget, &zone),
+                     LIC_ZONE_UNKNOWN);
     budget = 100;
     assert_int_equal(lic_zone_load(&arena, LIC_STR("Europe/Berlin"), &budget, &zone), LIC_ZONE_NO_BUDGET);
     lic_arena_free(&arena);
