@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ask_world.h"
+#include "engine/engine.h"
 #include "failing_memory.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
@@ -1076,6 +1077,92 @@ static void threads_share_a_context_while_relationships_are_replaced(void **stat
     world_close(&w);
 }
 
+/* ----------------------------------------------------- unions and no unions */
+
+#define SHAPES(exclusion)                                                                             \
+    "use expiration\n"                                                                                \
+    "caveat grown(age int) {\n age >= 18\n}\n"                                                       \
+    "definition user {}\n"                                                                            \
+    "definition group {\n relation member: user | user with grown | group#member with grown\n}\n"     \
+    "definition folder {\n"                                                                           \
+    " relation parent: folder | folder with grown\n"                                                  \
+    " relation viewer: user | user:* with grown | group#member | group#member with expiration\n"      \
+    " relation owner: user with grown\n"                                                              \
+    " permission view = viewer + owner + parent->view" exclusion "\n}\n"
+
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t below)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((random_state >> 33) % below);
+}
+
+/* Relationships of these shapes. "?" stands for a number. */
+static const char *random_row(char *text)
+{
+    static const char *const forms[] = {
+        "folder:f?#viewer@user:u?",
+        "folder:f?#viewer@user:*[grown]",
+        "folder:f?#viewer@group:g?#member",
+        "folder:f?#viewer@group:g?#member[expiration:2000-01-01T00:00:00Z]",
+        "folder:f?#viewer@group:g?#member[expiration:2100-01-01T00:00:00Z]",
+        "folder:f?#parent@folder:f?",
+        "folder:f?#parent@folder:f?[grown]",
+        "folder:f?#owner@user:u?[grown]",
+        "folder:f?#owner@user:u?[grown:{\"age\":20}]",
+        "group:g?#member@user:u?",
+        "group:g?#member@user:u?[grown:{\"age\":2}]",
+        "group:g?#member@group:g?#member[grown]",
+    };
+
+    strcpy(text, forms[random_below(COUNT(forms))]);
+    for (char *mark = strchr(text, '?'); mark != NULL; mark = strchr(mark, '?'))
+        *mark = (char)('0' + random_below(6));
+    return text;
+}
+
+/* The permission is a union, which is searched, or by an exclusion of nobody something else, which is not. */
+static void expect_the_same(engine_world *unions, engine_world *mixed)
+{
+    static const char *const contexts[] = { NULL, "{\"age\":18}", "{\"age\":17}" };
+    char                     question[64];
+    char                     said[64];
+
+    for (unsigned i = 0; i < 6 * 6 * COUNT(contexts); i++) {
+        const char *context = contexts[i / 36];
+
+        snprintf(question, sizeof question, "folder:f%u#view@user:u%u", i % 6, i / 6 % 6);
+        snprintf(said, sizeof said, "%s", world_ask(unions, question, context));
+        if (strcmp(world_ask(mixed, question, context), said) != 0)
+            fail_msg("%s with %s: %s instead of %s", question, context, said, mixed->text);
+    }
+}
+
+static void a_union_gives_what_the_same_gives_that_is_none(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        engine_world unions;
+        engine_world mixed;
+        char         row[128];
+
+        random_state = seed;
+        world_open(&unions, NULL, SHAPES(""), NULL);
+        world_open(&mixed, NULL, SHAPES(" - nil"), NULL);
+        for (unsigned i = 0; i < 40; i++) {
+            world_touch(&unions, random_row(row));
+            world_touch(&mixed, row);
+            if (i % 10 == 5)
+                assert_true(lic_graph_merge_all(unions.engine->graph));
+            if (i % 5 == 0)
+                expect_the_same(&unions, &mixed);
+        }
+        world_close(&unions);
+        world_close(&mixed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1112,6 +1199,7 @@ int main(void)
         cmocka_unit_test(a_context_survives_every_failed_allocation),
         cmocka_unit_test(what_is_missing_outlives_the_engine),
         cmocka_unit_test(threads_share_a_context_while_relationships_are_replaced),
+        cmocka_unit_test(a_union_gives_what_the_same_gives_that_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
