@@ -113,8 +113,8 @@ static __attribute__((noinline)) outcome follow_touched(search *s, const lic_all
 
     lic_walk_subjects_in(s->eval->snapshot, resource, allowed->slot, &walk);
     while (outcome == GOES_ON && lic_walk_next(&walk, &row))
-        outcome = follow_row(s, allowed->userset, row.node, allowed->bare && walk.attribute == LIC_NO_ATTRIBUTE,
-                             distance);
+        outcome =
+            follow_row(s, allowed->userset, row.node, allowed->bare && walk.attribute == LIC_NO_ATTRIBUTE, distance);
     return outcome;
 }
 
@@ -160,7 +160,8 @@ INLINE outcome look_at_leaf(search *s, const lic_part *part, const place *p)
     if (part->row_slot == eval->subject.slot)
         direct = lic_goal_find_direct(eval, plain, resource);
     else if (part->row_slot == LIC_NO_SLOT)
-        direct = lic_goal_find_direct(eval, lic_goal_ways_in(eval, &eval->program->relations[part->relation]), resource);
+        direct =
+            lic_goal_find_direct(eval, lic_goal_ways_in(eval, &eval->program->relations[part->relation]), resource);
     return found_by(s, direct, p);
 }
 

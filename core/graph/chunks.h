@@ -52,6 +52,6 @@ static inline void *lic_chunks_find(const lic_chunks *array, uint32_t index, siz
 bool lic_chunks_reserve(lic_chunks *array, lic_memory *memory, uint32_t from, uint32_t to, size_t item_size);
 /* Bytes that making room for the item would take; 0: there is room. */
 size_t lic_chunks_missing(const lic_chunks *array, uint32_t index, size_t item_size);
-void lic_chunks_free(lic_chunks *array, lic_memory *memory, size_t item_size);
+void   lic_chunks_free(lic_chunks *array, lic_memory *memory, size_t item_size);
 
 #endif

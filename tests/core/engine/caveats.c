@@ -1079,16 +1079,17 @@ static void threads_share_a_context_while_relationships_are_replaced(void **stat
 
 /* ----------------------------------------------------- unions and no unions */
 
-#define SHAPES(exclusion)                                                                             \
-    "use expiration\n"                                                                                \
-    "caveat grown(age int) {\n age >= 18\n}\n"                                                       \
-    "definition user {}\n"                                                                            \
-    "definition group {\n relation member: user | user with grown | group#member with grown\n}\n"     \
-    "definition folder {\n"                                                                           \
-    " relation parent: folder | folder with grown\n"                                                  \
-    " relation viewer: user | user:* with grown | group#member | group#member with expiration\n"      \
-    " relation owner: user with grown\n"                                                              \
-    " permission view = viewer + owner + parent->view" exclusion "\n}\n"
+#define SHAPES(exclusion)                                                                         \
+    "use expiration\n"                                                                            \
+    "caveat grown(age int) {\n age >= 18\n}\n"                                                    \
+    "definition user {}\n"                                                                        \
+    "definition group {\n relation member: user | user with grown | group#member with grown\n}\n" \
+    "definition team {\n relation member: user | team#member\n}\n"                                \
+    "definition folder {\n"                                                                       \
+    " relation parent: folder | folder with grown\n"                                              \
+    " relation viewer: user | user:* with grown | group#member | group#member with expiration\n"  \
+    " relation owner: user with grown\n relation reader: user | team#member\n"                    \
+    " permission view = viewer + owner + reader + parent->view" exclusion "\n}\n"
 
 static uint64_t random_state;
 
@@ -1111,6 +1112,10 @@ static const char *random_row(char *text)
         "folder:f?#parent@folder:f?[grown]",
         "folder:f?#owner@user:u?[grown]",
         "folder:f?#owner@user:u?[grown:{\"age\":20}]",
+        "folder:f?#reader@user:u?",
+        "folder:f?#reader@team:t?#member",
+        "team:t?#member@user:u?",
+        "team:t?#member@team:t?#member",
         "group:g?#member@user:u?",
         "group:g?#member@user:u?[grown:{\"age\":2}]",
         "group:g?#member@group:g?#member[grown]",
