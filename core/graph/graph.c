@@ -120,7 +120,9 @@ void lic_graph_unlock(lic_graph *graph)
 /* An id is never given up, so none may come out of what is left for deletions: then refused writes would use it up. */
 static uint32_t intern_with_room(lic_graph *graph, lic_type type, lic_str id)
 {
-    return lic_merge_leaves_room(graph, 1, 0, true) ? lic_nodes_intern(&graph->nodes, type, id) : LIC_NONE;
+    const size_t bytes = lic_nodes_bytes(&graph->nodes, type, id);
+
+    return lic_merge_leaves_room(graph, 1, bytes, true) ? lic_nodes_intern(&graph->nodes, type, id) : LIC_NONE;
 }
 
 uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)

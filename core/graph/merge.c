@@ -14,7 +14,7 @@
 /* At most this share of a piece are marks: 16 bytes for 64 keys of 8. */
 #define MARKS_SHARE 32
 /* A share of the limit is for deletions alone: without it a full graph could never be emptied again. */
-#define RESERVE_SHARE 12
+#define RESERVE_SHARE 16
 #define MIN_HURRIED_CHANGES 256u
 /* How long a writer that needs memory waits for others. */
 #define MEMORY_PATIENCE_MS 100

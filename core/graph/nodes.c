@@ -144,24 +144,42 @@ static void table_add(node_table *table, uint64_t entry)
     atomic_store_explicit(&table->slots[i], entry, memory_order_release);
 }
 
-/* Room for one more in the table: at most seven of ten slots are taken. */
+static size_t capacity_of(const node_type *type)
+{
+    const node_table *table = atomic_load_explicit(&type->table, memory_order_relaxed);
+
+    return table == NULL ? 0 : table->capacity;
+}
+
+/* The capacity that one more needs: at most seven of ten slots are taken. The writer's. */
+static size_t wanted_capacity(const node_type *type)
+{
+    const size_t capacity = capacity_of(type);
+
+    if ((uint64_t)type->count * 10 < (uint64_t)capacity * 7)
+        return capacity;
+    return capacity == 0 ? FIRST_TABLE : capacity * 2;
+}
+
+/* Room for one more in the table. */
 static bool reserve_slot(lic_nodes *nodes, node_type *type)
 {
     node_table *old      = atomic_load_explicit(&type->table, memory_order_relaxed);
-    size_t      capacity = old == NULL ? 0 : old->capacity;
+    size_t      capacity = capacity_of(type);
+    size_t      wanted   = wanted_capacity(type);
     node_table *table;
 
-    if ((uint64_t)type->count * 10 < (uint64_t)capacity * 7)
+    if (wanted == capacity)
         return true;
     if (old != NULL && !lic_epoch_reserve(nodes->epochs))
         return false;
-    table = lic_alloc_zero(nodes->memory, table_size(old == NULL ? FIRST_TABLE : capacity * 2));
+    table = lic_alloc_zero(nodes->memory, table_size(wanted));
     if (table == NULL) {
         if (old != NULL)
             lic_epoch_unreserve(nodes->epochs);
         return false;
     }
-    table->capacity = old == NULL ? FIRST_TABLE : capacity * 2;
+    table->capacity = wanted;
     for (size_t i = 0; i < capacity; i++) {
         uint64_t entry = atomic_load_explicit(&old->slots[i], memory_order_relaxed);
 
@@ -174,23 +192,31 @@ static bool reserve_slot(lic_nodes *nodes, node_type *type)
     return true;
 }
 
+/* Bytes of the page that a text of this size needs; 0: there is room in the newest. */
+static size_t wanted_page(const lic_nodes *nodes, size_t size)
+{
+    const lic_node_page *newest    = nodes->pages;
+    size_t               page_size = FIRST_PAGE;
+
+    if (newest != NULL && newest->size - sizeof *newest - nodes->page_used >= LENGTH_BYTES + size)
+        return 0;
+    if (newest != NULL)
+        page_size = newest->size < LARGEST_PAGE ? newest->size * 2 : LARGEST_PAGE;
+    return page_size < sizeof *newest + LENGTH_BYTES + size ? page_size * 2 : page_size;
+}
+
 /* Room for a text of this size in the newest page. */
 static bool reserve_text(lic_nodes *nodes, size_t size)
 {
-    lic_node_page *newest = nodes->pages;
     lic_node_page *page;
-    size_t         page_size = FIRST_PAGE;
+    size_t         page_size = wanted_page(nodes, size);
 
-    if (newest != NULL && newest->size - sizeof *newest - nodes->page_used >= LENGTH_BYTES + size)
+    if (page_size == 0)
         return true;
-    if (newest != NULL)
-        page_size = newest->size < LARGEST_PAGE ? newest->size * 2 : LARGEST_PAGE;
-    if (page_size < sizeof *page + LENGTH_BYTES + size)
-        page_size *= 2;
     page = lic_alloc(nodes->memory, page_size);
     if (page == NULL)
         return false;
-    page->older      = newest;
+    page->older      = nodes->pages;
     page->size       = page_size;
     nodes->pages     = page;
     nodes->page_used = 0;
@@ -242,6 +268,17 @@ static uint32_t add_node(lic_nodes *nodes, node_type *type, lic_str id, uint32_t
     type->count++;
     atomic_fetch_add_explicit(&nodes->count, 1, memory_order_relaxed);
     return node;
+}
+
+size_t lic_nodes_bytes(const lic_nodes *nodes, lic_type type, lic_str id)
+{
+    const node_type *found = find_type(nodes, type);
+    size_t           bytes = wanted_page(nodes, id.size);
+
+    if (found == NULL)
+        return bytes + sizeof *found + table_size(FIRST_TABLE);
+    bytes += lic_chunks_missing(&found->texts, found->count, sizeof(const char *));
+    return wanted_capacity(found) == capacity_of(found) ? bytes : bytes + table_size(wanted_capacity(found));
 }
 
 uint32_t lic_nodes_intern(lic_nodes *nodes, lic_type type, lic_str id)

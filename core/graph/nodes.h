@@ -28,6 +28,8 @@ void lic_nodes_free(lic_nodes *nodes);
 
 /* LIC_NONE: never seen. Pinned, or under the write lock. */
 uint32_t lic_nodes_find(const lic_nodes *nodes, lic_type type, lic_str id);
+/* Writer. Bytes that a new id would take. */
+size_t lic_nodes_bytes(const lic_nodes *nodes, lic_type type, lic_str id);
 /* Under the write lock. LIC_NONE: out of memory. */
 uint32_t lic_nodes_intern(lic_nodes *nodes, lic_type type, lic_str id);
 /* Any thread, for a node that it was given. */

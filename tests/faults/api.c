@@ -477,12 +477,12 @@ static void an_engine_that_is_full_of_caveats_still_takes_access_away(void **sta
     engine_world      w;
 
     (void)state;
-    options.memory_limit_bytes = 2 << 20;
     snprintf(large, sizeof large, "{\"least\":18,\"note\":\"%-900d\"}", 0);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 9; i++) {
+        options.memory_limit_bytes = (i / 3 + 1) << 20;
         world_open(&w, &options, CAVEATED_SCHEMA, "document:d1#viewer@user:ana");
-        fill(w.engine, "grown", contexts[i]);
-        assert_true(stored(w.engine) > 500);
+        fill(w.engine, "grown", contexts[i % 3]);
+        assert_true(stored(w.engine) > (i / 3 + 1) * 250);
         fill(w.engine, NULL, NULL);
         world_delete(&w, "document:d1#viewer@user:ana\ndocument:document-9#viewer@user:ana");
         world_done(&w);
