@@ -1,5 +1,7 @@
 /* Assertions: one check each, all of them run, in the order true, caveated, false. */
+#include "engine/context.h"
 #include "engine/question.h"
+#include "eval/conditions.h"
 #include "validation/expectations.h"
 
 static const char *failure_text(licet_permissionship expected)
@@ -57,21 +59,47 @@ static licet_check_request request_of(const licet_relationship *r)
     return request;
 }
 
-static licet_status check(const lic_expectations *run, const licet_relationship *relationship, lic_membership *answer,
+/* The values that an assertion gives to caveats; none without a context. */
+static licet_status read_context(const lic_expectations *run, lic_arena *arena, lic_str context,
+                                 lic_context_values *values, licet_error **error)
+{
+    size_t       wire_bytes = 0;
+    licet_status status     = LICET_OK;
+
+    *values = (lic_context_values){ NULL, 0 };
+    if (lic_str_given(context))
+        status = lic_context_read(arena, context, run->engine->strict, values, &wire_bytes, error);
+    return status == LICET_OK ? lic_context_size_check("", wire_bytes, error) : status;
+}
+
+/* *value: NO, YES, or IF when context is missing. */
+static licet_status check(const lic_expectations *run, const lic_assertion *assertion, lic_value *value,
                           licet_error **error)
 {
-    licet_check_request request = request_of(relationship);
+    licet_check_request request = request_of(&assertion->relationship);
+    lic_membership      answer  = LIC_MEMBERSHIP_NO;
+    lic_context_values  values;
     lic_question        question;
+    lic_missing         missing;
+    lic_moment          moment;
     lic_arena           arena;
     lic_eval            eval;
     licet_status        status;
 
     lic_arena_init(&arena, run->memory);
     LIC_TRY(lic_question_check("", &request, false, error));
+    LIC_TRY(read_context(run, &arena, assertion->context, &values, error));
     LIC_TRY(lic_question_resolve(run->program, run->snapshot, &request, &question, error));
     lic_eval_init(&eval, run->program, run->snapshot, &arena, &run->limits);
     lic_eval_subject(&eval, question.subject_definition, question.subject);
-    LIC_TRY(lic_eval_check(&eval, question.relation, question.node, answer, error));
+    lic_engine_begin_moment(run->engine, &moment);
+    eval.moment  = &moment;
+    eval.context = &values;
+    eval.strict  = run->engine->strict;
+    LIC_TRY(lic_eval_check(&eval, question.relation, question.node, &answer, error));
+    *value = answer.value;
+    if (answer.value == LIC_IF)
+        LIC_TRY(lic_condition_decide(&eval, answer.condition, value, &missing, error));
 done:
     lic_arena_free(&arena);
     return status;
@@ -103,9 +131,9 @@ static licet_status run_assertion(const lic_expectations *run, const lic_file_as
     static const licet_permissionship answers[] = {
         [LIC_NO] = LICET_NO_PERMISSION, [LIC_YES] = LICET_HAS_PERMISSION, [LIC_IF] = LICET_CONDITIONAL_PERMISSION
     };
-    lic_membership answer = LIC_MEMBERSHIP_NO;
-    licet_error   *cause  = NULL;
-    lic_str        after  = { NULL, 0 };
+    lic_value    value = LIC_NO;
+    licet_error *cause = NULL;
+    lic_str      after = { NULL, 0 };
 
     run->report->counts.assertions++;
     if (lic_str_given(assertion->assertion.relationship.caveat_name))
@@ -113,9 +141,9 @@ static licet_status run_assertion(const lic_expectations *run, const lic_file_as
                            LIC_STR("`"), LIC_STR(""))
                    ? LICET_OK
                    : lic_fail_memory(error);
-    if (check(run, &assertion->assertion.relationship, &answer, &cause) != LICET_OK)
+    if (check(run, &assertion->assertion, &value, &cause) != LICET_OK)
         return judge_error(run, assertion, cause, error);
-    if (answers[answer.value] == assertion->expected)
+    if (answers[value] == assertion->expected)
         return LICET_OK;
     after = (lic_str){ failure_text(assertion->expected), strlen(failure_text(assertion->expected)) };
     if (!add_finding(run, assertion, "ASSERTION_FAILED", LIC_STR("Expected relation or permission "), after,

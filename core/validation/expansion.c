@@ -10,10 +10,11 @@
 typedef enum task_kind { TASK_NOTHING, TASK_OP, TASK_GOAL } task_kind;
 
 typedef struct task {
-    task_kind kind;
-    uint32_t  op;
-    lic_rel   relation; /* of a goal */
-    uint32_t  node;
+    task_kind            kind;
+    uint32_t             op;
+    lic_rel              relation; /* of a goal */
+    uint32_t             node;
+    const lic_condition *condition; /* of the relationship that leads to the goal; NULL: none */
 } task;
 
 typedef bool combine(lic_arena *arena, const lic_subject_set *a, const lic_subject_set *b, lic_subject_set *out);
@@ -28,8 +29,9 @@ typedef struct frame {
     bool            is_goal; /* relation and node are a goal of its own; else they are those of the goal around it */
     lic_rel         relation;
     uint32_t        node;
-    uint32_t        remaining; /* steps that the goals among the tasks may still take */
-    uint32_t        height;    /* steps below, so far */
+    uint32_t        remaining;    /* steps that the goals among the tasks may still take */
+    uint32_t        height;       /* steps below, so far */
+    const lic_condition *pending; /* of the task in progress */
 } frame;
 
 typedef struct known {
@@ -43,6 +45,7 @@ typedef struct expansion {
     lic_arena          *arena;
     const lic_program  *program;
     const lic_snapshot *snapshot;
+    lic_instant         now;
     uint64_t            rows_left;
     uint32_t            max_depth;
     frame              *frames;
@@ -144,8 +147,22 @@ static bool is_allowed(const lic_program *program, const lic_relation *relation,
     return false;
 }
 
+/* Is the row there, and under which condition? */
+static licet_status read_row(expansion *x, const lic_walk *walk, bool *there, const lic_condition **condition)
+{
+    const lic_attribute *attribute = lic_graph_attribute(x->snapshot->graph, walk->attribute);
+
+    *condition = NULL;
+    *there     = attribute == NULL || !lic_attribute_expired(attribute, x->now.seconds, x->now.nanoseconds);
+    if (!*there || attribute == NULL || attribute->caveat == LIC_NO_CAVEAT_NAME)
+        return LICET_OK;
+    *condition = lic_condition_leaf(x->arena, walk->attribute);
+    return *condition == NULL ? lic_fail_memory(x->error) : LICET_OK;
+}
+
 /* A set of one member that stands on `parent`. */
-static bool single_set(lic_arena *arena, lic_ref ref, lic_ref parent, lic_subject_set *set)
+static bool single_set(lic_arena *arena, lic_ref ref, lic_ref parent, const lic_condition *condition,
+                       lic_subject_set *set)
 {
     lic_subject *member  = lic_new(arena, lic_subject);
     lic_ref     *parents = lic_new(arena, lic_ref);
@@ -153,7 +170,7 @@ static bool single_set(lic_arena *arena, lic_ref ref, lic_ref parent, lic_subjec
     if (member == NULL || parents == NULL)
         return false;
     *parents = parent;
-    *member  = (lic_subject){ .ref = ref, .parents = parents, .parent_count = 1 };
+    *member  = (lic_subject){ .ref = ref, .condition = condition, .parents = parents, .parent_count = 1 };
     *set     = (lic_subject_set){ member, 1 };
     return true;
 }
@@ -180,20 +197,24 @@ static licet_status open_relation(expansion *x, frame *f)
 
     lic_walk_subjects(x->snapshot, self, &walk);
     while (lic_walk_next(&walk, &end)) {
-        lic_slot_meaning meaning = lic_program_slot(x->program, end.slot);
-        licet_status     status  = count_row(x);
-        lic_subject_set  one;
+        lic_slot_meaning     meaning = lic_program_slot(x->program, end.slot);
+        licet_status         status  = count_row(x);
+        const lic_condition *condition;
+        lic_subject_set      one;
+        bool                 there;
 
+        if (status == LICET_OK)
+            status = read_row(x, &walk, &there, &condition);
         if (status != LICET_OK)
             return status;
-        if (!is_allowed(x->program, relation, end))
+        if (!there || !is_allowed(x->program, relation, end))
             continue;
-        if (!single_set(x->arena, end, self, &one) ||
+        if (!single_set(x->arena, end, self, condition, &one) ||
             !lic_arena_grow(x->arena, (void **)&members, &room, count + 1, sizeof *members))
             return lic_fail_memory(x->error);
         members[count++] = one.members[0];
         if (meaning.relation != LIC_NO_REL &&
-            !add_task(x, f, &capacity, (task){ TASK_GOAL, 0, meaning.relation, end.node }))
+            !add_task(x, f, &capacity, (task){ TASK_GOAL, 0, meaning.relation, end.node, condition }))
             return lic_fail_memory(x->error);
     }
     if (count > 0)
@@ -214,16 +235,21 @@ static licet_status open_arrow(expansion *x, const lic_op *op, frame *f)
     f->combine = op->kind == LIC_OP_ARROW_ALL ? lic_subject_set_intersect : lic_subject_set_union;
     lic_walk_subjects(x->snapshot, (lic_ref){ tupleset->slot, f->node }, &walk);
     while (lic_walk_next(&walk, &end)) {
-        uint32_t     definition = lic_program_slot(x->program, end.slot).definition;
-        licet_status status     = count_row(x);
-        lic_rel      target;
+        uint32_t             definition = lic_program_slot(x->program, end.slot).definition;
+        licet_status         status     = count_row(x);
+        const lic_condition *condition;
+        lic_rel              target;
+        bool                 there;
 
+        if (status == LICET_OK)
+            status = read_row(x, &walk, &there, &condition);
         if (status != LICET_OK)
             return status;
-        if (!is_allowed(x->program, tupleset, end))
+        if (!there || !is_allowed(x->program, tupleset, end))
             continue;
         target = lic_program_target(x->program, op, definition);
-        if (!add_task(x, f, &capacity, (task){ target == LIC_NO_REL ? TASK_NOTHING : TASK_GOAL, 0, target, end.node }))
+        if (!add_task(x, f, &capacity,
+                      (task){ target == LIC_NO_REL ? TASK_NOTHING : TASK_GOAL, 0, target, end.node, condition }))
             return lic_fail_memory(x->error);
     }
     return LICET_OK;
@@ -238,7 +264,7 @@ static licet_status open_operator(expansion *x, const lic_op *op, frame *f)
     if (f->tasks == NULL)
         return lic_fail_memory(x->error);
     for (uint32_t i = 0; i < op->count; i++)
-        f->tasks[i] = (task){ TASK_OP, x->program->children[op->first + i], LIC_NO_REL, 0 };
+        f->tasks[i] = (task){ TASK_OP, x->program->children[op->first + i], LIC_NO_REL, 0, NULL };
     f->count = op->count;
     return LICET_OK;
 }
@@ -249,7 +275,7 @@ static licet_status open_self(expansion *x, frame *f)
     lic_ref             object   = { x->program->definitions[relation->definition].ellipsis, f->node };
 
     f->started = true;
-    if (!single_set(x->arena, object, (lic_ref){ relation->slot, f->node }, &f->set))
+    if (!single_set(x->arena, object, (lic_ref){ relation->slot, f->node }, NULL, &f->set))
         return lic_fail_memory(x->error);
     return LICET_OK;
 }
@@ -274,7 +300,7 @@ static licet_status start_op(expansion *x, frame around, uint32_t index)
         f.tasks = lic_new(x->arena, task);
         if (f.tasks == NULL)
             return lic_fail_memory(x->error);
-        f.tasks[0] = (task){ TASK_GOAL, 0, op->relation, around.node };
+        f.tasks[0] = (task){ TASK_GOAL, 0, op->relation, around.node, NULL };
         f.count    = 1;
         break;
     case LIC_OP_UNION:
@@ -295,17 +321,20 @@ static licet_status start_op(expansion *x, frame around, uint32_t index)
 /* Gives a finished task's set to the frame on top. */
 static licet_status deliver(expansion *x, const lic_subject_set *set, uint32_t height)
 {
-    frame *f = &x->frames[x->depth - 1];
+    frame          *f   = &x->frames[x->depth - 1];
+    lic_subject_set got = *set;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what is delivered was somebody's task */
     if (height > f->height)
         f->height = height;
+    if (f->pending != NULL && !lic_subject_set_under(x->arena, set, f->pending, &got))
+        return lic_fail_memory(x->error);
     if (!f->started) {
-        f->set     = *set;
+        f->set     = got;
         f->started = true;
         return LICET_OK;
     }
-    return f->combine(x->arena, &f->set, set, &f->set) ? LICET_OK : lic_fail_memory(x->error);
+    return f->combine(x->arena, &f->set, &got, &f->set) ? LICET_OK : lic_fail_memory(x->error);
 }
 
 /* A goal that may take `remaining` steps, its own included. */
@@ -328,7 +357,7 @@ static licet_status start_goal(expansion *x, lic_rel relation, uint32_t node, ui
         f.tasks = lic_new(x->arena, task);
         if (f.tasks == NULL)
             return lic_fail_memory(x->error);
-        f.tasks[0] = (task){ TASK_OP, x->program->relations[relation].op, LIC_NO_REL, 0 };
+        f.tasks[0] = (task){ TASK_OP, x->program->relations[relation].op, LIC_NO_REL, 0, NULL };
         f.count    = 1;
     }
     if (status == LICET_OK && !push_frame(x, f))
@@ -360,7 +389,8 @@ static licet_status step(expansion *x, lic_subject_set *found)
 
     if (f->next == f->count)
         return finish_frame(x, found);
-    t = f->tasks[f->next++];
+    t          = f->tasks[f->next++];
+    f->pending = t.condition;
     switch (t.kind) {
     case TASK_OP:
         return start_op(x, *f, t.op);
@@ -372,12 +402,13 @@ static licet_status step(expansion *x, lic_subject_set *found)
 }
 
 licet_status lic_expand_subjects(lic_arena *arena, const lic_program *program, const lic_snapshot *snapshot,
-                                 lic_rel relation, uint32_t node, uint32_t max_depth, uint64_t max_rows,
-                                 lic_subject_set *found, licet_error **error)
+                                 lic_instant now, lic_rel relation, uint32_t node, uint32_t max_depth,
+                                 uint64_t max_rows, lic_subject_set *found, licet_error **error)
 {
     expansion    x      = { .arena     = arena,
                             .program   = program,
                             .snapshot  = snapshot,
+                            .now       = now,
                             .rows_left = max_rows,
                             .max_depth = max_depth,
                             .error     = error };

@@ -3,12 +3,14 @@
 #ifndef LIC_VALIDATION_EXPECTATIONS_H
 #define LIC_VALIDATION_EXPECTATIONS_H
 
-#include "eval/eval.h"
+#include "engine/engine.h"
 #include "validation/file.h"
 
 /* The pinned world that everything is run against. */
 typedef struct lic_expectations {
+    const licet_engine *engine;
     lic_memory         *memory;
+    lic_instant         now; /* by which relationships have expired */
     const lic_names    *names;
     const lic_program  *program;
     const lic_snapshot *snapshot;

@@ -315,8 +315,8 @@ static licet_status expand_key(judging *j)
     LIC_TRY(lic_find_definition(program, j->key->object.type, &definition, j->error));
     LIC_TRY(lic_find_relation(program, definition, j->key->object.relation, &relation, j->error));
     node = lic_graph_find_node(j->run->snapshot->graph, program->definitions[definition].type, j->key->object.id);
-    LIC_TRY(lic_expand_subjects(&j->arena, program, j->run->snapshot, relation, node, j->run->limits.max_depth,
-                                MAX_ROWS, &j->found, j->error));
+    LIC_TRY(lic_expand_subjects(&j->arena, program, j->run->snapshot, j->run->now, relation, node,
+                                j->run->limits.max_depth, MAX_ROWS, &j->found, j->error));
 done:
     return status;
 }

@@ -134,7 +134,9 @@ static licet_status run(validation *v)
     licet_status     status;
 
     lic_snapshot_pin(engine->graph, &snapshot);
-    run                  = (lic_expectations){ .memory   = engine->memory,
+    run                  = (lic_expectations){ .engine   = engine,
+                                               .memory   = engine->memory,
+                                               .now      = lic_instant_of(lic_engine_now(engine)),
                                                .names    = engine->names,
                                                .program  = lic_engine_program(engine, &snapshot),
                                                .snapshot = &snapshot,

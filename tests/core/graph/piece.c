@@ -82,8 +82,8 @@ static void lists_of_every_length_find_their_keys_and_no_others(void **state)
             changes[count++] = (lic_piece_change){ node(length * 60), HERE, (uint64_t)i * 2 + 1 };
     piece = build(&b, NULL, changes, count);
     for (uint32_t length = 1; length <= 64; length++) {
-        uint32_t from;
-        uint32_t to;
+        uint32_t from = 0;
+        uint32_t to   = 0;
 
         assert_true(lic_piece_list(piece, node(length * 60), &from, &to));
         assert_int_equal(to - from, length);
