@@ -86,21 +86,6 @@ void scenario_holds(const char *path, scenario_counts *sum)
     run_free(&r);
 }
 
-void scenario_is_refused(const char *path, licet_status status)
-{
-    licet_schema *schema = NULL;
-    run           r      = run_file(path, false);
-
-    assert_int_equal(r.status, status);
-    assert_int_equal(licet_error_status(r.error), status);
-    assert_true(licet_error_line(r.error) > 0);
-    assert_null(r.report);
-    assert_int_equal(stored(&r), 0);
-    assert_int_equal(licet_read_schema(r.engine, &schema, NULL, NULL), LICET_NOT_FOUND);
-    assert_null(schema);
-    run_free(&r);
-}
-
 void scenario_loads(const char *path, scenario_counts *sum)
 {
     run r = run_file(path, true);

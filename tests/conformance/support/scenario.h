@@ -14,9 +14,6 @@ typedef struct scenario_counts {
 /* Fails the test unless the file loads, everything in it holds, and as much was run as the text has. Adds to *sum. */
 void scenario_holds(const char *path, scenario_counts *sum);
 
-/* Fails the test unless the file is refused with this status, at a line, and nothing of it was loaded. */
-void scenario_is_refused(const char *path, licet_status status);
-
 /* Fails the test unless schema and relationships load. Adds to *sum. */
 void scenario_loads(const char *path, scenario_counts *sum);
 

@@ -124,11 +124,6 @@ static bool is_relationship(licet_str line)
     return line.size > 0 && line.data[0] != '/';
 }
 
-static bool is_conditional(licet_str line)
-{
-    return is_relationship(line) && memchr(line.data, '[', line.size) != NULL;
-}
-
 size_t entries_under(licet_str text, const char *key)
 {
     return count_lines(text, key, is_item);
@@ -137,9 +132,4 @@ size_t entries_under(licet_str text, const char *key)
 size_t relationships_in(licet_str text)
 {
     return count_lines(text, "relationships", is_relationship);
-}
-
-size_t conditional_relationships_in(licet_str text)
-{
-    return count_lines(text, "relationships", is_conditional);
 }

@@ -30,7 +30,4 @@ void      file_list_free(file_list *list);
 size_t entries_under(licet_str text, const char *key);
 /* Lines that hold a relationship, under `relationships`. */
 size_t relationships_in(licet_str text);
-/* Those of them that hang on a caveat or an expiration. */
-size_t conditional_relationships_in(licet_str text);
-
 #endif
