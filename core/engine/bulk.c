@@ -37,7 +37,8 @@ typedef struct group {
 
 typedef struct bulk {
     const licet_engine        *engine;
-    const lic_snapshot        *snapshot;
+    lic_snapshot               pinned;
+    const lic_snapshot        *snapshot; /* &pinned */
     const lic_program         *program;
     const licet_check_request *requests;
     licet_result              *results;
@@ -364,15 +365,14 @@ static licet_status bulk_run(bulk *b, licet_error **error)
 /* At the revision that the consistency asks for. */
 static licet_status bulk_pinned(bulk *b, const licet_consistency *consistency, licet_error **error)
 {
-    lic_snapshot snapshot;
-    licet_status status = lic_engine_pin(b->engine, consistency, &snapshot, error);
+    licet_status status = lic_engine_pin(b->engine, consistency, &b->pinned, error);
 
     if (status != LICET_OK)
         return status;
-    b->snapshot = &snapshot;
-    b->program  = lic_engine_program(b->engine, &snapshot);
+    b->snapshot = &b->pinned;
+    b->program  = lic_engine_program(b->engine, b->snapshot);
     status      = bulk_run(b, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_snapshot_unpin(&b->pinned);
     return status;
 }
 

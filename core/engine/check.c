@@ -190,10 +190,11 @@ bool lic_result_keep_missing(licet_result *result, lic_memory *memory, const lic
 {
     const size_t size = missing_bytes(names, count);
     lic_str     *kept = lic_alloc(memory, size);
-    char        *text = (char *)(kept + count);
+    char        *text;
 
     if (kept == NULL)
         return false;
+    text = (char *)(kept + count);
     for (size_t i = 0; i < count; i++) {
         memcpy(text, names[i].data, names[i].size);
         kept[i] = (lic_str){ text, names[i].size };

@@ -339,7 +339,7 @@ static bool push(judge *j, const lic_condition *condition)
 /* *known is false for one that has to be judged first. */
 static lic_failure look_up(judge *j, const lic_condition *condition, bool *known, lic_truth *truth)
 {
-    outcome     out;
+    outcome     out = { .truth = LIC_OPEN };
     const part *found;
     lic_failure failure;
 

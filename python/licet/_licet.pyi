@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from .consistency import Consistency
 from .context import Context
@@ -37,6 +37,7 @@ def context_text(context: Context, /) -> str: ...
 def evaluate_cel(expression: str, bindings: dict[str, Any], types: dict[str, str], /) -> dict[str, Any]: ...
 def format_relationship(relationship: str | Relationship, /) -> str: ...
 
+@disjoint_base
 class Clock:
     nanoseconds: int
     def __new__(cls, nanoseconds: int) -> Self: ...
