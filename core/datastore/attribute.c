@@ -56,19 +56,31 @@ done:
     return status;
 }
 
-licet_status lic_attribute_read(lic_arena *arena, const char *field, const licet_relationship *relationship,
-                                bool strict, lic_attribute *attribute, licet_error **error)
+/* Callers have looked at the shape; but were a time unreadable after all, the relationship must not live for ever. */
+static licet_status read_expiration(const char *field, lic_str text, lic_attribute *attribute, licet_error **error)
 {
     lic_instant instant;
 
+    if (!lic_instant_parse(text, &instant))
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "%s%sexpected a time like 2030-01-02T03:04:05Z, not %Q", field, field[0] == '\0' ? "" : ": ",
+                        &text);
+    attribute->expires_at_s  = instant.seconds;
+    attribute->expires_at_ns = instant.nanoseconds;
+    return LICET_OK;
+}
+
+licet_status lic_attribute_read(lic_arena *arena, const char *field, const licet_relationship *relationship,
+                                bool strict, lic_attribute *attribute, licet_error **error)
+{
+    licet_status status = LICET_OK;
+
     *attribute = (lic_attribute){ .expires_at_s = LIC_NEVER_EXPIRES, .caveat = LIC_NO_CAVEAT_NAME };
-    if (lic_str_given(relationship->expiration) && lic_instant_parse(relationship->expiration, &instant)) {
-        attribute->expires_at_s  = instant.seconds;
-        attribute->expires_at_ns = instant.nanoseconds;
-    }
-    if (!lic_str_given(relationship->caveat_context))
-        return LICET_OK;
-    return read_context(arena, field, relationship, strict, attribute, error);
+    if (lic_str_given(relationship->expiration))
+        status = read_expiration(field, relationship->expiration, attribute, error);
+    if (status == LICET_OK && lic_str_given(relationship->caveat_context))
+        status = read_context(arena, field, relationship, strict, attribute, error);
+    return status;
 }
 
 static const lic_caveat_parameter *find_parameter(const lic_caveat *caveat, lic_str name)
@@ -103,7 +115,10 @@ licet_status lic_attribute_type(const lic_program *program, const licet_relation
 
     if (!lic_str_given(relationship->caveat_name))
         return LICET_OK;
-    caveat            = lic_program_caveat(program, relationship->caveat_name);
+    caveat = lic_program_caveat(program, relationship->caveat_name);
+    if (caveat == LIC_NO_CAVEAT) /* no number: stored, the relationship would be one without a caveat */
+        return lic_fail_reason(error, LICET_NOT_FOUND, LICET_KIND_NAME, "UNKNOWN_CAVEAT", LIC_NOWHERE,
+                               "caveat with name %Q not found", &relationship->caveat_name);
     attribute->caveat = program->caveat_numbers[caveat];
     if (context == NULL)
         return LICET_OK;
