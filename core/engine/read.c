@@ -1,29 +1,25 @@
-/* Reading relationships: a stream fetches page after page at its revision, and between two calls holds nothing of the
- * graph, so one that is left alone makes nobody wait: it may find its revision gone. */
-#include "engine/engine.h"
+/* Reading relationships: a stream that fetches page after page at its revision. */
+#include "engine/stream.h"
 
 /* Pages grow, so that a short read does little and a long one is not slowed by starting again and again. */
 #define FIRST_PAGE 64u
 #define LAST_PAGE 65536u
-#define STREAM_TAG UINT64_C(0x6c69637374726561) /* "licstrea" */
 
-struct licet_stream {
-    uint64_t      tag;
-    licet_engine *engine; /* held */
-    lic_arena     arena;  /* the filter's texts */
-    lic_filter    filter;
-    uint64_t      revision;
-    lic_instant   now;  /* of the first call: what expires while the stream is read still comes */
-    uint64_t      left; /* of the limit; UINT64_MAX: there is none */
-    lic_arena     page_arena;
-    lic_rows      page;
-    size_t        next;      /* in the page */
-    size_t        page_size; /* of the next one */
-    bool          is_last;   /* no page follows */
-    bool          has_place;
-    lic_cursor    place; /* after what was returned last */
-    char          cursor[LIC_CURSOR_CAPACITY];
-};
+typedef struct reading {
+    licet_stream base;
+    lic_arena    arena; /* the filter's texts */
+    lic_filter   filter;
+    lic_instant  now;  /* of the first call: what expires while the stream is read still comes */
+    uint64_t     left; /* of the limit; UINT64_MAX: there is none */
+    lic_arena    page_arena;
+    lic_rows     page;
+    size_t       next;      /* in the page */
+    size_t       page_size; /* of the next one */
+    bool         is_last;   /* no page follows */
+    bool         has_place;
+    lic_cursor   place; /* after what was returned last */
+    char         cursor[LIC_CURSOR_CAPACITY];
+} reading;
 
 /* --------------------------------------------------- requests and cursors */
 
@@ -64,26 +60,25 @@ static licet_status digest_of(const licet_engine *engine, const licet_read_reque
 }
 
 /* A cursor outranks the consistency. */
-static licet_status pin(licet_stream *stream, const licet_read_request *request, lic_snapshot *snapshot,
-                        licet_error **error)
+static licet_status pin(reading *stream, const licet_read_request *request, lic_snapshot *snapshot, licet_error **error)
 {
     uint8_t      digest[LIC_DIGEST_BYTES];
-    licet_status status = digest_of(stream->engine, request, digest, error);
+    licet_status status = digest_of(stream->base.engine, request, digest, error);
 
     if (status != LICET_OK)
         return status;
     if (!lic_str_given(request->cursor)) {
         memcpy(stream->place.digest, digest, sizeof digest);
-        return lic_engine_pin(stream->engine, &request->consistency, snapshot, error);
+        return lic_engine_pin(stream->base.engine, &request->consistency, snapshot, error);
     }
-    status = lic_cursor_read(&stream->engine->identity, request->cursor, &stream->place, error);
+    status = lic_cursor_read(&stream->base.engine->identity, request->cursor, &stream->place, error);
     if (status != LICET_OK)
         return status;
     if (memcmp(stream->place.digest, digest, sizeof digest) != 0)
         return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
                                "the cursor belongs to another request");
     stream->has_place = true;
-    return lic_engine_pin_at(stream->engine, stream->place.revision, snapshot, error);
+    return lic_engine_pin_at(stream->base.engine, stream->place.revision, snapshot, error);
 }
 
 static bool copy_str(lic_arena *arena, lic_str *s)
@@ -96,7 +91,7 @@ static bool copy_str(lic_arena *arena, lic_str *s)
 }
 
 /* The compiled filter views the caller's texts: from here on it views ours. */
-static bool keep_filter(licet_stream *stream)
+static bool keep_filter(reading *stream)
 {
     lic_filter *f = &stream->filter;
 
@@ -104,16 +99,16 @@ static bool keep_filter(licet_stream *stream)
            copy_str(&stream->arena, &f->resource_id_prefix) && copy_str(&stream->arena, &f->subject_id);
 }
 
-static licet_status stream_fill(licet_stream *stream, const licet_read_request *request, licet_error **error)
+static licet_status stream_fill(reading *stream, const licet_read_request *request, licet_error **error)
 {
     lic_snapshot snapshot = { .graph = NULL };
     licet_status status   = pin(stream, request, &snapshot, error);
 
     if (status != LICET_OK)
         return status;
-    stream->revision       = snapshot.revision;
+    stream->base.revision  = snapshot.revision;
     stream->place.revision = snapshot.revision;
-    status = lic_filter_compile(lic_engine_program(stream->engine, &snapshot), &request->filter, LIC_FILTER_READ,
+    status = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter, LIC_FILTER_READ,
                                 &stream->filter, error);
     lic_snapshot_unpin(&snapshot);
     if (status == LICET_OK && !keep_filter(stream))
@@ -123,27 +118,42 @@ static licet_status stream_fill(licet_stream *stream, const licet_read_request *
 
 /* ------------------------------------------------------------------ stream */
 
+static licet_str cursor_of(licet_stream *stream)
+{
+    reading *r = (reading *)stream;
+
+    if (!r->has_place)
+        return (licet_str){ NULL, 0 };
+    return (licet_str){ r->cursor, lic_cursor_make(&stream->engine->identity, &r->place, r->cursor) };
+}
+
+static void end_reading(licet_stream *stream)
+{
+    reading *r = (reading *)stream;
+
+    lic_arena_free(&r->page_arena);
+    lic_arena_free(&r->arena);
+}
+
 static licet_status stream_new(licet_engine *engine, const licet_read_request *request, licet_stream **out,
                                licet_error **error)
 {
-    licet_stream *stream = lic_alloc_zero(engine->memory, sizeof *stream);
-    licet_status  status;
+    reading     *stream = lic_stream_new(engine, LIC_STREAM_RELATIONSHIPS, sizeof *stream, end_reading);
+    licet_status status;
 
     if (stream == NULL)
         return lic_fail_memory(error);
-    licet_engine_retain(engine);
-    stream->tag       = STREAM_TAG;
-    stream->engine    = engine;
-    stream->now       = lic_instant_of(lic_engine_now(engine));
-    stream->left      = request->limit == 0 ? UINT64_MAX : request->limit;
-    stream->page_size = FIRST_PAGE;
+    stream->base.cursor = cursor_of;
+    stream->now         = lic_instant_of(lic_engine_now(engine));
+    stream->left        = request->limit == 0 ? UINT64_MAX : request->limit;
+    stream->page_size   = FIRST_PAGE;
     lic_arena_init(&stream->arena, engine->memory);
     lic_arena_init(&stream->page_arena, engine->memory);
     status = stream_fill(stream, request, error);
     if (status == LICET_OK)
-        *out = stream;
+        *out = &stream->base;
     else
-        licet_stream_release(stream);
+        licet_stream_release(&stream->base);
     return status;
 }
 
@@ -181,15 +191,15 @@ licet_status licet_read_relationships(licet_engine *engine, const licet_read_req
 }
 
 /* A page that is not full is the last. */
-static licet_status fetch(licet_stream *stream, licet_error **error)
+static licet_status fetch(reading *stream, licet_error **error)
 {
     size_t          wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
     const lic_edge *after  = stream->has_place ? &stream->place.after : NULL;
-    lic_store      *store  = stream->engine->store;
+    lic_store      *store  = stream->base.engine->store;
     lic_snapshot    snapshot;
     licet_status    status;
 
-    status = lic_engine_pin_at(stream->engine, stream->revision, &snapshot, error);
+    status = lic_engine_pin_at(stream->base.engine, stream->base.revision, &snapshot, error);
     if (status != LICET_OK)
         return status;
     lic_arena_free(&stream->page_arena);
@@ -208,7 +218,7 @@ static licet_status fetch(licet_stream *stream, licet_error **error)
     return LICET_OK;
 }
 
-static licet_status next_relationship(licet_stream *stream, licet_relationship *relationship, bool *found,
+static licet_status next_relationship(reading *stream, licet_relationship *relationship, bool *found,
                                       licet_error **error)
 {
     const lic_row *row;
@@ -222,16 +232,11 @@ static licet_status next_relationship(licet_stream *stream, licet_relationship *
     if (stream->next == stream->page.count)
         return LICET_OK;
     row = &stream->page.items[stream->next++];
-    lic_row_relationship(stream->engine->names, row, relationship);
+    lic_row_relationship(stream->base.engine->names, row, relationship);
     stream->place.after = row->edge;
     stream->has_place   = true;
     *found              = true;
     return LICET_OK;
-}
-
-static bool is_stream(const licet_stream *stream)
-{
-    return stream != NULL && stream->tag == STREAM_TAG;
 }
 
 licet_status licet_stream_next_relationship(licet_stream *stream, licet_relationship *relationship, bool *found,
@@ -248,42 +253,10 @@ licet_status licet_stream_next_relationship(licet_stream *stream, licet_relation
     *relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
     if (found == NULL)
         return lic_fail_record(error, "found");
-    if (!is_stream(stream))
-        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "stream is NULL or not a stream");
-    status = lic_engine_enter(stream->engine, &call, error);
+    status = lic_stream_enter(stream, LIC_STREAM_RELATIONSHIPS, &call, error);
     if (status != LICET_OK)
         return status;
-    status = next_relationship(stream, relationship, found, error);
+    status = next_relationship((reading *)stream, relationship, found, error);
     lic_engine_leave(&call);
     return status;
-}
-
-licet_str licet_stream_cursor(licet_stream *stream)
-{
-    if (!is_stream(stream) || !stream->has_place)
-        return (licet_str){ NULL, 0 };
-    return (licet_str){ stream->cursor, lic_cursor_make(&stream->engine->identity, &stream->place, stream->cursor) };
-}
-
-void licet_stream_token(const licet_stream *stream, licet_token *token)
-{
-    if (token == NULL)
-        return;
-    token->text[0] = '\0';
-    if (is_stream(stream))
-        lic_token_make(&stream->engine->identity, stream->revision, token);
-}
-
-void licet_stream_release(licet_stream *stream)
-{
-    licet_engine *engine;
-
-    if (!is_stream(stream))
-        return;
-    engine      = stream->engine;
-    stream->tag = 0;
-    lic_arena_free(&stream->page_arena);
-    lic_arena_free(&stream->arena);
-    lic_free(engine->memory, stream, sizeof *stream);
-    licet_engine_release(engine);
 }
