@@ -289,6 +289,19 @@ LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse(licet_str text,
                                                                  licet_error **error);
 
 /**
+ * The same for those whose engine is strict: a key twice in the context is an error. (SpiceDB: the last one counts. A
+ * strict engine refuses it when it is written, too.)
+ *
+ * Owns:    *relationship views the text.
+ * Errors:  those of licet_relationship_parse(), and INVALID_ARGUMENT, kind value, for what it lets pass.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse_strict(licet_str           text,
+                                                                        licet_relationship *relationship,
+                                                                        licet_error       **error);
+
+/**
  * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed. out->allocator,
  * if it is set, gives the memory.
  *
@@ -415,9 +428,10 @@ typedef struct licet_write_request {
     size_t                    update_count;       /* at most 1,000 */
     const licet_precondition *preconditions;
     size_t                    precondition_count; /* at most 1,000 */
+    licet_str                 metadata; /* a JSON object of at most 65,000 bytes, which licet_watch() tells; not given: none */
 } licet_write_request;
 
-#define LICET_WRITE_REQUEST_INIT { sizeof(licet_write_request), 0, 0, 0, 0 }
+#define LICET_WRITE_REQUEST_INIT { sizeof(licet_write_request), 0, 0, 0, 0, {0, 0} }
 
 /**
  * Changes relationships: all of the request or none of it.
@@ -439,9 +453,10 @@ typedef struct licet_delete_request {
     size_t                    precondition_count;
     uint32_t                  limit;         /* 0: none; at most 1,000 */
     bool                      allow_partial; /* with a limit: delete that many and report partial */
+    licet_str                 metadata;      /* as in licet_write_request */
 } licet_delete_request;
 
-#define LICET_DELETE_REQUEST_INIT { sizeof(licet_delete_request), LICET_FILTER_INIT, 0, 0, 0, false }
+#define LICET_DELETE_REQUEST_INIT { sizeof(licet_delete_request), LICET_FILTER_INIT, 0, 0, 0, false, {0, 0} }
 
 typedef struct licet_delete_result {
     size_t      size;
@@ -613,6 +628,556 @@ LICET_API LICET_MUST_CHECK licet_status licet_check(licet_engine *engine, const 
 LICET_API LICET_MUST_CHECK licet_status licet_check_bulk(licet_engine *engine, const licet_check_request *requests,
                                                          size_t count, licet_consistency consistency,
                                                          licet_result *results, licet_error **error);
+
+/* ----------------------------------------------------------------- lookups */
+
+typedef struct licet_lookup_resources_request {
+    size_t               size;
+    licet_str            resource_type; /* "document" */
+    licet_str            permission;    /* a permission or a relation of it */
+    licet_str            subject;       /* "user:ada" or "group:eng#member" */
+    uint32_t             limit;         /* 0: all; at most 1,000 */
+    licet_str            cursor;        /* not given: from the start. It outranks the consistency */
+    licet_consistency    consistency;
+    licet_str            context; /* as in licet_check_request */
+    const licet_context *prepared_context;
+} licet_lookup_resources_request;
+
+#define LICET_LOOKUP_RESOURCES_REQUEST_INIT                                                         \
+    { sizeof(licet_lookup_resources_request), {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+
+/* A resource that the subject has the permission on. Views live until the next call on the stream. */
+typedef struct licet_found_resource {
+    size_t               size;
+    licet_str            resource_id;
+    licet_permissionship permissionship; /* HAS or CONDITIONAL */
+    const licet_str     *missing;        /* conditional: names of the parameters without a value, sorted, distinct */
+    size_t               missing_count;
+} licet_found_resource;
+
+#define LICET_FOUND_RESOURCE_INIT { sizeof(licet_found_resource), {0, 0}, LICET_NO_PERMISSION, NULL, 0 }
+
+/**
+ * Which resources of a type? Those that licet_check() would allow, or allow conditionally, at the same revision and
+ * with the same context: each once, in an order that is fixed for a chain of cursors and means nothing else.
+ *
+ * Owns:    *stream is yours: licet_stream_next_resource(), licet_stream_release(). It holds the engine and copies
+ *          what it needs of the request, but for prepared_context, which must outlive it.
+ * Errors:  as licet_check(); INVALID_TOKEN for a cursor of another request.
+ * Threads: any.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_lookup_resources(licet_engine *engine,
+                                                               const licet_lookup_resources_request *request,
+                                                               licet_stream **stream, licet_error **error);
+
+/**
+ * One more resource of licet_lookup_resources() or licet_filter_resources(). At the end *found is false.
+ *
+ * Owns:    the views in *resource live until the next call on the stream.
+ * Errors:  REVISION_EXPIRED when the stream was left alone too long; LIMIT_EXCEEDED, DEADLINE_EXCEEDED or
+ *          INVALID_ARGUMENT where a check would fail, after what was found before; OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: one at a time.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_stream_next_resource(licet_stream *stream, licet_found_resource *resource,
+                                                                   bool *found, licet_error **error);
+
+typedef struct licet_lookup_subjects_request {
+    size_t               size;
+    licet_str            resource; /* "document:readme" */
+    licet_str            permission;
+    licet_str            subject_type;
+    licet_str            subject_relation;  /* not given: objects, not usersets */
+    bool                 without_wildcards; /* leave the entry "*" out */
+    uint32_t             limit;             /* 0: all; at most 1,000 */
+    licet_str            cursor;            /* as in licet_lookup_resources_request */
+    licet_consistency    consistency;
+    licet_str            context; /* as in licet_check_request */
+    const licet_context *prepared_context;
+} licet_lookup_subjects_request;
+
+#define LICET_LOOKUP_SUBJECTS_REQUEST_INIT                                                          \
+    { sizeof(licet_lookup_subjects_request), {0, 0}, {0, 0}, {0, 0}, {0, 0}, false, 0, {0, 0},      \
+      {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+
+/* A subject that "*" does not stand for: at all (HAS: is excluded for certain), or under a condition. */
+typedef struct licet_excluded_subject {
+    licet_str            subject_id;
+    licet_permissionship permissionship; /* of the exclusion: HAS or CONDITIONAL */
+    const licet_str     *missing;
+    size_t               missing_count;
+} licet_excluded_subject;
+
+/* A subject that has the permission. Views live until the next call on the stream. */
+typedef struct licet_found_subject {
+    size_t                        size;
+    licet_str                     subject_id;     /* "*": every subject of the type but those excluded */
+    licet_permissionship          permissionship; /* HAS or CONDITIONAL */
+    const licet_str              *missing;        /* as in licet_found_resource */
+    size_t                        missing_count;
+    const licet_excluded_subject *excluded;       /* of "*" only */
+    size_t                        excluded_count;
+} licet_found_subject;
+
+#define LICET_FOUND_SUBJECT_INIT                                                                    \
+    { sizeof(licet_found_subject), {0, 0}, LICET_NO_PERMISSION, NULL, 0, NULL, 0 }
+
+/**
+ * Which subjects of a type? Each once; "*" first. What is said of each is what licet_check() says.
+ *
+ * Owns:    as licet_lookup_resources(); licet_stream_next_subject() gives the answers.
+ * Errors:  as licet_lookup_resources(). A resource id that occurs nowhere, and "*", have no subjects.
+ * Threads: any.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_lookup_subjects(licet_engine *engine,
+                                                              const licet_lookup_subjects_request *request,
+                                                              licet_stream **stream, licet_error **error);
+
+/** One more subject; as licet_stream_next_resource(). */
+LICET_API LICET_MUST_CHECK licet_status licet_stream_next_subject(licet_stream *stream, licet_found_subject *subject,
+                                                                  bool *found, licet_error **error);
+
+typedef struct licet_filter_resources_request {
+    size_t               size;
+    licet_str            resource_type;
+    const licet_str     *resource_ids;
+    size_t               resource_count; /* at most 10,000 */
+    licet_str            permission;
+    licet_str            subject;
+    licet_consistency    consistency;
+    licet_str            context; /* as in licet_check_request */
+    const licet_context *prepared_context;
+} licet_filter_resources_request;
+
+#define LICET_FILTER_RESOURCES_REQUEST_INIT                                                         \
+    { sizeof(licet_filter_resources_request), {0, 0}, NULL, 0, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+
+/**
+ * The resources of a list that the subject has the permission on for certain, in the list's order, as often as they
+ * stand in it, all at one revision.
+ *
+ * Owns:    as licet_lookup_resources(); nothing of the request is needed once the call returned.
+ * Errors:  as licet_check_bulk(); an item's error is the whole call's.
+ * Threads: any.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_filter_resources(licet_engine *engine,
+                                                               const licet_filter_resources_request *request,
+                                                               licet_stream **stream, licet_error **error);
+
+typedef struct licet_permissions_request {
+    size_t               size;
+    licet_str            resource; /* "document:readme" */
+    licet_str            subject;
+    const licet_str     *permissions; /* names of permissions or relations; NULL: every permission of the definition */
+    size_t               permission_count;
+    licet_consistency    consistency;
+    licet_str            context; /* as in licet_check_request */
+    const licet_context *prepared_context;
+} licet_permissions_request;
+
+#define LICET_PERMISSIONS_REQUEST_INIT                                                              \
+    { sizeof(licet_permissions_request), {0, 0}, {0, 0}, NULL, 0, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+
+/* One permission's answer. The result's and the name's memory lives until the next call on the stream: do not clear it. */
+typedef struct licet_found_permission {
+    size_t       size;
+    licet_str    permission;
+    licet_result result; /* as one of a bulk check: also a denial, also this permission's own error */
+} licet_found_permission;
+
+#define LICET_FOUND_PERMISSION_INIT { sizeof(licet_found_permission), {0, 0}, LICET_RESULT_INIT }
+
+/**
+ * What may this subject do to this resource? All or chosen permissions, in written order or the order chosen, at one
+ * revision.
+ *
+ * Owns:    as licet_lookup_resources(); nothing of the request is needed once the call returned.
+ * Errors:  as licet_check_bulk().
+ * Threads: any.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_permissions(licet_engine *engine, const licet_permissions_request *request,
+                                                          licet_stream **stream, licet_error **error);
+
+/** One more permission; as licet_stream_next_resource(). */
+LICET_API LICET_MUST_CHECK licet_status licet_stream_next_permission(licet_stream           *stream,
+                                                                     licet_found_permission *permission, bool *found,
+                                                                     licet_error **error);
+
+/* -------------------------------------------------------- expand and explain */
+
+typedef enum licet_format {
+    LICET_FORMAT_TEXT = 1, /* for a person: indented lines */
+    LICET_FORMAT_JSON = 2  /* one document, members in a fixed order */
+} licet_format;
+
+/* Where a permission's subjects come from, as a tree of operators over relations. Immutable; any number of threads. */
+typedef struct licet_tree licet_tree;
+
+typedef enum licet_tree_kind {
+    LICET_TREE_LEAF         = 0, /* has subjects, no children */
+    LICET_TREE_UNION        = 1,
+    LICET_TREE_INTERSECTION = 2,
+    LICET_TREE_EXCLUSION    = 3 /* two children: the base and what is taken away */
+} licet_tree_kind;
+
+/* A node. Views live as long as the tree. */
+typedef struct licet_tree_node {
+    size_t          size;
+    licet_tree_kind kind;
+    licet_str       resource; /* "document:readme" */
+    licet_str       relation; /* of it: a relation or permission */
+    size_t          first_child; /* children are nodes [first_child, first_child + child_count) */
+    size_t          child_count;
+    size_t          subject_count; /* of a leaf: licet_tree_subject() */
+} licet_tree_node;
+
+#define LICET_TREE_NODE_INIT { sizeof(licet_tree_node), LICET_TREE_LEAF, {0, 0}, {0, 0}, 0, 0, 0 }
+
+typedef struct licet_expand_request {
+    size_t            size;
+    licet_str         resource;
+    licet_str         permission;
+    licet_consistency consistency;
+} licet_expand_request;
+
+#define LICET_EXPAND_REQUEST_INIT { sizeof(licet_expand_request), {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+
+/**
+ * Expands a permission into its operators and the subjects stored under its relations (api.md 9). Usersets are not
+ * followed, caveats not shown; what has expired is not there.
+ *
+ * Owns:    *tree is yours; end it with licet_tree_release().
+ * Errors:  INVALID_ARGUMENT, NOT_FOUND, LIMIT_EXCEEDED (depth, steps), INVALID_TOKEN, REVISION_EXPIRED,
+ *          DEADLINE_EXCEEDED, OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_expand(licet_engine *engine, const licet_expand_request *request,
+                                                     licet_tree **tree, licet_error **error);
+
+/** Number of nodes; one of them (0 is the root); a subject of a leaf ("user:ada", "group:eng#member", "user:*"). false
+ *  or empty: no such index. Owns: views live as long as the tree. Errors: none. Threads: any. Blocks: no. */
+LICET_API size_t    licet_tree_node_count(const licet_tree *tree);
+LICET_API bool      licet_tree_node_at(const licet_tree *tree, size_t index, licet_tree_node *node);
+LICET_API licet_str licet_tree_subject(const licet_tree *tree, size_t node, size_t index);
+
+/** The revision. Owns: fills *token. Errors: none. Threads: any. Blocks: no. */
+LICET_API void licet_tree_token(const licet_tree *tree, licet_token *token);
+
+/** The whole tree as text or JSON. Owns: fills *out; licet_buffer_clear(). Errors: OUT_OF_MEMORY, MISUSE.
+ *  Threads: any. Blocks: no. */
+LICET_API LICET_MUST_CHECK licet_status licet_tree_format(const licet_tree *tree, licet_format format, licet_buffer *out,
+                                                          licet_error **error);
+
+/** Ends a tree. Owns: takes it; NULL is fine. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API void licet_tree_release(licet_tree *tree);
+
+/* Why a check came out as it did: what was asked on the way, and what came of it. Immutable; any number of threads. */
+typedef struct licet_trace licet_trace;
+
+/* One object and name that was asked, or one caveat. Views live as long as the trace. */
+typedef struct licet_trace_node {
+    size_t               size;
+    licet_str            resource;   /* "document:readme" */
+    licet_str            permission; /* a permission or relation of it */
+    bool                 is_permission;
+    licet_permissionship permissionship; /* with the request's context */
+    licet_status         status;  /* LICET_OK, or the limit or error that this part ran into */
+    licet_str            reason;  /* how: "relationship", "wildcard", "identity", "self", "userset", "arrow", "operator",
+                                     "cycle", "none" */
+    licet_str            relationship; /* the one that leads here or grants it; empty: none */
+    licet_str            caveat_name;  /* of that relationship, or empty; and then: */
+    licet_str            caveat_expression;
+    licet_str            caveat_context; /* the values used, as JSON */
+    const licet_str     *missing;        /* names of the parameters without a value */
+    size_t               missing_count;
+    size_t               first_child; /* children are nodes [first_child, first_child + child_count) */
+    size_t               child_count;
+} licet_trace_node;
+
+#define LICET_TRACE_NODE_INIT                                                                       \
+    { sizeof(licet_trace_node), {0, 0}, {0, 0}, false, LICET_NO_PERMISSION, LICET_OK, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0, 0 }
+
+/**
+ * Decides as licet_check() does, and tells how: the whole path of a grant; for a denial all that was tried. The
+ * decision is the root's permissionship, never another than licet_check()'s. When the check fails, *trace still says
+ * how far it came.
+ *
+ * Owns:    *trace is yours, also after LIMIT_EXCEEDED and INVALID_ARGUMENT of the evaluation; licet_trace_release().
+ * Errors:  as licet_check().
+ * Threads: any.
+ * Blocks:  as licet_check().
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_explain(licet_engine *engine, const licet_check_request *request,
+                                                      licet_trace **trace, licet_error **error);
+
+/** Number of nodes; one of them (0 is the root). Owns: views live as long as the trace. Errors: none. Threads: any.
+ *  Blocks: no. */
+LICET_API size_t licet_trace_node_count(const licet_trace *trace);
+LICET_API bool   licet_trace_node_at(const licet_trace *trace, size_t index, licet_trace_node *node);
+
+/** The revision. Owns: fills *token. Errors: none. Threads: any. Blocks: no. */
+LICET_API void licet_trace_token(const licet_trace *trace, licet_token *token);
+
+/** The whole trace as text or JSON. Owns: fills *out; licet_buffer_clear(). Errors: OUT_OF_MEMORY, MISUSE.
+ *  Threads: any. Blocks: no. */
+LICET_API LICET_MUST_CHECK licet_status licet_trace_format(const licet_trace *trace, licet_format format,
+                                                           licet_buffer *out, licet_error **error);
+
+/** Ends a trace. Owns: takes it; NULL is fine. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API void licet_trace_release(licet_trace *trace);
+
+/* --------------------------------------------------------- import and export */
+
+/* Many relationships on their way into one transaction. One thread at a time. */
+typedef struct licet_import licet_import;
+
+/**
+ * Begins an import: any number of relationships, all of them or none.
+ *
+ * Owns:    *import is yours; end it with licet_import_release(). It holds the engine.
+ * Errors:  OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_begin(licet_engine *engine, licet_import **import,
+                                                           licet_error **error);
+
+/**
+ * Takes more relationships; each is created, none may exist. Nothing is visible before the commit.
+ *
+ * Owns:    copies what it needs.
+ * Errors:  INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, LIMIT_EXCEEDED, OUT_OF_MEMORY, CLOSED, MISUSE; then the
+ *          import can only be released.
+ * Threads: one at a time.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_add(licet_import *import, const licet_relationship *relationships,
+                                                         size_t count, licet_error **error);
+
+/**
+ * Makes all of it visible.
+ *
+ * Owns:    fills *count and *token, which may be NULL. The import can only be released afterwards.
+ * Errors:  as licet_import_add(), against the schema and the relationships of this moment.
+ * Threads: one at a time.
+ * Blocks:  while another write is in progress.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_commit(licet_import *import, uint64_t *count, licet_token *token,
+                                                            licet_error **error);
+
+/** Ends an import; without a commit nothing of it remains. Owns: takes it; NULL is fine. Errors: none. Threads: one at
+ *  a time. Blocks: no. */
+LICET_API void licet_import_release(licet_import *import);
+
+typedef struct licet_export_request {
+    size_t            size;
+    licet_filter      filter; /* nothing given: all relationships */
+    licet_str         cursor; /* not given: from the start; bound to the filter */
+    licet_consistency consistency;
+} licet_export_request;
+
+#define LICET_EXPORT_REQUEST_INIT                                                                   \
+    { sizeof(licet_export_request), LICET_FILTER_INIT, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+
+/**
+ * Reads all relationships, or those of a filter, at one revision: licet_stream_next_relationship().
+ *
+ * Owns:    as licet_read_relationships().
+ * Errors:  as licet_read_relationships(); unknown names in the filter select nothing.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_export_relationships(licet_engine *engine,
+                                                                   const licet_export_request *request,
+                                                                   licet_stream **stream, licet_error **error);
+
+/* -------------------------------------------------------------------- watch */
+
+/* What to be told; several by |. 0: relationships. */
+#define LICET_WATCH_RELATIONSHIPS 1u
+#define LICET_WATCH_SCHEMA 2u
+#define LICET_WATCH_CHECKPOINTS 4u
+
+typedef struct licet_watch_request {
+    size_t              size;
+    licet_str           since; /* a token: what was committed after it. Not given: what will be committed from now on */
+    uint32_t            kinds;
+    const licet_str    *resource_types; /* only of these; not together with filters */
+    size_t              resource_type_count;
+    const licet_filter *filters; /* only what one of these selects */
+    size_t              filter_count;
+} licet_watch_request;
+
+#define LICET_WATCH_REQUEST_INIT { sizeof(licet_watch_request), {0, 0}, 0, NULL, 0, NULL, 0 }
+
+/* What one revision brought. Views live until the next call on the stream. */
+typedef struct licet_change {
+    size_t              size;
+    const licet_update *updates; /* LICET_TOUCH, or LICET_DELETE with what was stored; each relationship once */
+    size_t              update_count;
+    bool                schema_changed;
+    bool                is_checkpoint; /* nothing before `token` is still to come */
+    licet_str           metadata;      /* of the write; empty: none */
+    licet_token         token;         /* to go on after it */
+} licet_change;
+
+#define LICET_CHANGE_INIT { sizeof(licet_change), NULL, 0, false, false, {0, 0}, {{0}} }
+
+/**
+ * Follows what is committed, in order, revision by revision (api.md 14). The schema's changes come whatever is
+ * filtered; an expiration is no change.
+ *
+ * Owns:    *stream is yours: licet_stream_next_change(), licet_stream_release(). It holds the engine.
+ * Errors:  INVALID_ARGUMENT, NOT_FOUND (names in filters), INVALID_TOKEN, REVISION_EXPIRED (the token is older than the
+ *          history kept), OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_watch(licet_engine *engine, const licet_watch_request *request,
+                                                    licet_stream **stream, licet_error **error);
+
+/**
+ * The next change; waits for it at most so long. *found is false when nothing came in time, and that is no error.
+ *
+ * Owns:    the views in *change live until the next call on the stream.
+ * Errors:  REVISION_EXPIRED when the stream was left alone so long that changes are gone, OUT_OF_MEMORY, CLOSED (also when
+ *          the engine is closed meanwhile), MISUSE.
+ * Threads: one at a time.
+ * Blocks:  up to timeout_ms; with 0 never.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_stream_next_change(licet_stream *stream, uint32_t timeout_ms,
+                                                                 licet_change *change, bool *found, licet_error **error);
+
+/* ------------------------------------------- comparing and describing schemas */
+
+/* A list of findings about schemas. Immutable; any number of threads. */
+typedef struct licet_schema_report licet_schema_report;
+
+/* One difference, or one relation or permission. Views live as long as the report. */
+typedef struct licet_schema_entry {
+    size_t    size;
+    licet_str kind;       /* "relation_added", "caveat_parameter_type_changed", ... (schema.md 16); "relation", "permission" */
+    licet_str definition; /* or empty */
+    licet_str name;       /* of the relation or permission, or empty */
+    licet_str caveat;     /* or empty */
+    licet_str parameter;  /* or empty */
+    licet_str before;     /* what it was, as the formatter prints it; or empty */
+    licet_str after;      /* what it is now */
+} licet_schema_entry;
+
+#define LICET_SCHEMA_ENTRY_INIT                                                                     \
+    { sizeof(licet_schema_entry), {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0} }
+
+/**
+ * What changed between two schemas (schema.md 16), sorted by definition, item and kind.
+ *
+ * Owns:    *report is yours; end it with licet_schema_report_release(). It needs neither schema.
+ * Errors:  OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_diff(const licet_schema *before, const licet_schema *after,
+                                                          licet_schema_report **report, licet_error **error);
+
+/**
+ * Which relations and permissions, of any definition, have this relation somewhere in their computation; relation
+ * empty or not given: the type itself (schema.md 17, ComputablePermissions). prefix: only of definitions whose names begin so.
+ *
+ * Owns, errors, threads, blocks: as licet_schema_diff(); NOT_FOUND for unknown names.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_computable_permissions(const licet_schema *schema,
+                                                                            licet_str definition, licet_str relation,
+                                                                            licet_str prefix, licet_schema_report **report,
+                                                                            licet_error **error);
+
+/** The opposite: what computing this permission may read (schema.md 17, DependentRelations). INVALID_ARGUMENT for a
+ *  relation. Owns, errors, threads, blocks: as licet_schema_computable_permissions(). */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_dependent_relations(const licet_schema *schema, licet_str definition,
+                                                                         licet_str permission, licet_schema_report **report,
+                                                                         licet_error **error);
+
+/** Number of entries, and one of them (false: no such index). Owns: views live as long as the report. Errors: none.
+ *  Threads: any. Blocks: no. */
+LICET_API size_t licet_schema_report_count(const licet_schema_report *report);
+LICET_API bool   licet_schema_report_entry(const licet_schema_report *report, size_t index, licet_schema_entry *entry);
+
+/** Ends a report. Owns: takes it; NULL is fine. Errors: none. Threads: one at a time. Blocks: no. */
+LICET_API void licet_schema_report_release(licet_schema_report *report);
+
+/* Which part of a schema. Every field is a prefix of names; empty or not given: any (schema.md 17). */
+typedef struct licet_reflection_filter {
+    size_t    size;
+    licet_str definition;
+    licet_str caveat;
+    licet_str relation;
+    licet_str permission;
+} licet_reflection_filter;
+
+#define LICET_REFLECTION_FILTER_INIT { sizeof(licet_reflection_filter), {0, 0}, {0, 0}, {0, 0}, {0, 0} }
+
+/**
+ * Describes definitions and caveats as JSON (schema.md 17): {"definitions": [...], "caveats": [...]}.
+ *
+ * Owns:    fills *json; licet_buffer_clear().
+ * Errors:  INVALID_ARGUMENT (reason INVALID_FILTER), OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_reflect(const licet_schema *schema,
+                                                             const licet_reflection_filter *filters, size_t filter_count,
+                                                             licet_buffer *json, licet_error **error);
+
+typedef struct licet_impact_request {
+    size_t            size;
+    licet_str         text;  /* of the schema that is considered */
+    uint64_t          limit; /* findings, at most; 0: all */
+    licet_consistency consistency;
+} licet_impact_request;
+
+#define LICET_IMPACT_REQUEST_INIT { sizeof(licet_impact_request), {0, 0}, 0, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+
+typedef enum licet_impact_kind {
+    LICET_IMPACT_REFUSED = 1, /* a relationship that would forbid the change, and why */
+    LICET_IMPACT_GAINED  = 2, /* a decision that becomes more: denied to conditional or allowed, conditional to allowed */
+    LICET_IMPACT_LOST    = 3  /* one that becomes less */
+} licet_impact_kind;
+
+/* One consequence. Views live until the next call on the stream. */
+typedef struct licet_impact {
+    size_t               size;
+    licet_impact_kind    kind;
+    licet_str            relationship; /* refused: its text */
+    licet_str            message;      /* refused: what licet_write_schema() would say */
+    licet_str            resource;     /* gained, lost: "document:readme" */
+    licet_str            permission;   /* a permission or relation */
+    licet_str            subject;      /* "user:ada", "group:eng#member", "user:*" */
+    licet_permissionship before;       /* without context */
+    licet_permissionship after;
+} licet_impact;
+
+#define LICET_IMPACT_INIT                                                                           \
+    { sizeof(licet_impact), LICET_IMPACT_REFUSED, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, LICET_NO_PERMISSION, LICET_NO_PERMISSION }
+
+/**
+ * What would a new schema do to the present data? Which relationships forbid it, and which decisions change, resource
+ * by resource. Nothing is written. Work and memory are those of one resource at a time.
+ *
+ * Owns:    *stream is yours: licet_stream_next_impact(), licet_stream_release(). It holds the engine.
+ * Errors:  SCHEMA_ERROR with position for a text that is wrong by itself; as licet_lookup_subjects().
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_schema_impact(licet_engine *engine, const licet_impact_request *request,
+                                                            licet_stream **stream, licet_error **error);
+
+/** One more consequence; as licet_stream_next_resource(). */
+LICET_API LICET_MUST_CHECK licet_status licet_stream_next_impact(licet_stream *stream, licet_impact *impact, bool *found,
+                                                                 licet_error **error);
 
 /* --------------------------------------------------------------- statistics */
 
