@@ -289,6 +289,19 @@ LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse(licet_str text,
                                                                  licet_error **error);
 
 /**
+ * The same for those whose engine is strict: a key twice in the context is an error. (SpiceDB: the last one counts. A
+ * strict engine refuses it when it is written, too.)
+ *
+ * Owns:    *relationship views the text.
+ * Errors:  those of licet_relationship_parse(), and INVALID_ARGUMENT, kind value, for what it lets pass.
+ * Threads: any.
+ * Blocks:  no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_relationship_parse_strict(licet_str           text,
+                                                                        licet_relationship *relationship,
+                                                                        licet_error       **error);
+
+/**
  * Writes a relationship in the same notation. The inverse of parsing; "#..." is not printed. out->allocator,
  * if it is set, gives the memory.
  *
