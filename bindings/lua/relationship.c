@@ -33,13 +33,21 @@ void relationship_push(lua_State *L, const licet_relationship *relationship)
     type_set(L, &relationship_type);
 }
 
+/* parse_relationship(text, {strict = ...}) -> relationship | nil, err */
 int relationship_parse(lua_State *L)
 {
+    static const field fields[]     = { { "strict", FIELD_BOOLEAN, 0 } };
     licet_relationship relationship = LICET_RELATIONSHIP_INIT;
     licet_error       *error        = NULL;
+    bool               strict       = false;
+    licet_str          text;
     licet_status       status;
 
-    status = licet_relationship_parse(str_from_lua(L, 1), &relationship, &error);
+    lua_settop(L, 2);
+    text = str_from_lua(L, 1);
+    options_read(L, 2, fields, sizeof fields / sizeof *fields, &strict);
+    status = strict ? licet_relationship_parse_strict(text, &relationship, &error)
+                    : licet_relationship_parse(text, &relationship, &error);
     if (status != LICET_OK)
         return push_error(L, status, error);
     relationship_push(L, &relationship); /* views of argument 1 */

@@ -17,20 +17,26 @@
 
 /* ---------------------------------------------------------------------- relationships */
 
-PyDoc_STRVAR(parse_relationship_doc, "parse_relationship($module, text, /)\n--\n\n"
-                                     "The nine fields of a relationship's notation, as a tuple.");
+PyDoc_STRVAR(parse_relationship_doc, "parse_relationship($module, text, *, strict=False)\n--\n\n"
+                                     "The nine fields of a relationship's notation, as a tuple.\n\n"
+                                     "strict   refuse a key twice in the context; SpiceDB takes the last one");
 
-static PyObject *parse_relationship(PyObject *module, PyObject *text)
+static PyObject *parse_relationship(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    module_state      *state        = PyModule_GetState(module);
-    licet_relationship relationship = LICET_RELATIONSHIP_INIT;
-    licet_error       *error        = NULL;
-    licet_status       status;
-    licet_str          view;
+    static const signature sig          = { "parse_relationship", 1, 1, { "text", "strict" } };
+    module_state          *state        = PyModule_GetState(module);
+    licet_relationship     relationship = LICET_RELATIONSHIP_INIT;
+    licet_error           *error        = NULL;
+    PyObject              *arg[2]       = { NULL };
+    bool                   strict       = false;
+    licet_status           status;
+    licet_str              view;
 
-    if (!str_from_py(state, text, "relationship", &view))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !bool_from_py(arg[1], "strict", &strict) ||
+        !str_from_py(state, arg[0], "relationship", &view))
         return NULL;
-    status = licet_relationship_parse(view, &relationship, &error);
+    status = strict ? licet_relationship_parse_strict(view, &relationship, &error)
+                    : licet_relationship_parse(view, &relationship, &error);
     return status == LICET_OK ? relationship_fields(&relationship) : raise_error(state, status, error);
 }
 
@@ -181,7 +187,7 @@ static void module_free(void *module)
 static PyMethodDef module_methods[] = {
     { "open", AS_METHOD(engine_open), METH_FASTCALL | METH_KEYWORDS, engine_open_doc },
     { "validate", AS_METHOD(report_validate), METH_FASTCALL | METH_KEYWORDS, report_validate_doc },
-    { "parse_relationship", parse_relationship, METH_O, parse_relationship_doc },
+    { "parse_relationship", AS_METHOD(parse_relationship), METH_FASTCALL | METH_KEYWORDS, parse_relationship_doc },
     { "format_relationship", format_relationship, METH_O, format_relationship_doc },
     { "context_text", context_text_of, METH_O, context_text_doc },
     { "evaluate_cel", AS_METHOD(testing_evaluate_cel), METH_FASTCALL, testing_evaluate_cel_doc },

@@ -150,7 +150,7 @@ bool lic_context_print_values(const lic_context_values *values, lic_text *out)
     return good && !out->failed;
 }
 
-licet_status lic_context_check(lic_str text, licet_error **error)
+licet_status lic_context_check(lic_str text, bool strict, licet_error **error)
 {
     lic_context_values values;
     lic_memory         memory;
@@ -159,7 +159,7 @@ licet_status lic_context_check(lic_str text, licet_error **error)
 
     lic_memory_init(&memory, &(licet_allocator){ NULL, NULL, NULL, NULL }, SIZE_MAX);
     lic_arena_init(&arena, &memory);
-    status = lic_context_read(&arena, text, false, &values, NULL, error);
+    status = lic_context_read(&arena, text, strict, &values, NULL, error);
     lic_arena_free(&arena);
     return status;
 }

@@ -7,8 +7,8 @@
 #define LIC_MAX_CONTEXT_BYTES 25000 /* SpiceDB: name and context of a stored relationship, as protobuf has them */
 
 /* Is the text one JSON object within the limits? INVALID_ARGUMENT (kind syntax, encoding, value) or LIMIT_EXCEEDED,
- * with the place in the text. Of repeated keys the last wins. */
-licet_status lic_context_check(lic_str text, licet_error **error);
+ * with the place in the text. Of repeated keys the last wins; strict: they are an error. */
+licet_status lic_context_check(lic_str text, bool strict, licet_error **error);
 
 /* Appends it as compact JSON with sorted keys; nothing at all for an object without keys. */
 licet_status lic_context_print(lic_str text, lic_text *out, licet_error **error);

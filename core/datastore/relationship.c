@@ -13,6 +13,7 @@
 typedef struct reader {
     lic_str       text;
     size_t        offset;
+    bool          strict; /* a key twice in a context is an error */
     licet_error **error;
     licet_status  status; /* of the first failure; nothing is read after it */
 } reader;
@@ -165,7 +166,7 @@ static size_t context_size(const reader *r)
     if (lic_str_ends_with(rest, LIC_STR("}]")))
         return rest.size - 1;
     for (size_t i = rest.size; i-- > 2;) {
-        reader behind = { r->text, r->offset + i, NULL, LICET_OK };
+        reader behind = { r->text, r->offset + i, r->strict, NULL, LICET_OK };
 
         if (rest.data[i] == '[' && rest.data[i - 1] == ']' && rest.data[i - 2] == '}')
             return reader_sees_expiration(&behind) ? i - 1 : 0;
@@ -183,7 +184,7 @@ static bool reader_context(reader *r, licet_relationship *relationship)
     relationship->caveat_context = lic_str_slice(r->text, start, start + size);
     if (lic_str_find(relationship->caveat_context, '\n') < size)
         return reader_fail(r, LICET_KIND_SYNTAX, start, "a JSON object on one line");
-    r->status = lic_context_check(relationship->caveat_context, r->error);
+    r->status = lic_context_check(relationship->caveat_context, r->strict, r->error);
     if (r->status != LICET_OK && r->error != NULL)
         lic_error_move(*r->error, 0, reader_position(r, start).column - 1);
     r->offset += size;
@@ -232,9 +233,9 @@ static bool reader_decorations(reader *r, licet_relationship *relationship)
     return r->status == LICET_OK && (reader_at_end(r) || reader_fail(r, LICET_KIND_SYNTAX, r->offset, "the end"));
 }
 
-static licet_status read_relationship(lic_str text, licet_relationship *relationship, licet_error **error)
+static licet_status read_relationship(lic_str text, bool strict, licet_relationship *relationship, licet_error **error)
 {
-    reader r = { text, 0, error, LICET_OK };
+    reader r = { text, 0, strict, error, LICET_OK };
 
     reader_type(&r, "the resource's type", &relationship->resource_type);
     reader_expect(&r, LIC_STR(":"), ": after the resource's type");
@@ -250,7 +251,7 @@ static licet_status read_relationship(lic_str text, licet_relationship *relation
     return r.status;
 }
 
-licet_status licet_relationship_parse(licet_str text, licet_relationship *relationship, licet_error **error)
+static licet_status parse(licet_str text, bool strict, licet_relationship *relationship, licet_error **error)
 {
     const licet_relationship empty = LICET_RELATIONSHIP_INIT;
     licet_status             status;
@@ -271,10 +272,20 @@ licet_status licet_relationship_parse(licet_str text, licet_relationship *relati
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_ENCODING,
                         lic_position_of(lic_str_slice(text, 0, broken), broken),
                         "invalid relationship: byte %zu is not UTF-8", broken + 1);
-    status = read_relationship(text, relationship, error);
+    status = read_relationship(text, strict, relationship, error);
     if (status != LICET_OK)
         *relationship = empty;
     return status;
+}
+
+licet_status licet_relationship_parse(licet_str text, licet_relationship *relationship, licet_error **error)
+{
+    return parse(text, false, relationship, error);
+}
+
+licet_status licet_relationship_parse_strict(licet_str text, licet_relationship *relationship, licet_error **error)
+{
+    return parse(text, true, relationship, error);
 }
 
 /* Checks one field; its name goes into the message. */

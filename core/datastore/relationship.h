@@ -1,5 +1,5 @@
-/* Relationships as text and as records (validation-files.md 2, schema.md 7). Defines licet_relationship_parse() and
- * licet_relationship_format(). */
+/* Relationships as text and as records (validation-files.md 2, schema.md 7). Defines licet_relationship_parse(),
+ * licet_relationship_parse_strict() and licet_relationship_format(). */
 #ifndef LIC_DATASTORE_RELATIONSHIP_H
 #define LIC_DATASTORE_RELATIONSHIP_H
 

@@ -289,18 +289,18 @@ static bool choose_context(const bulk *b, lic_eval *eval, context *chosen)
 }
 
 /* Out of memory is not an item's own failure: it is the request's. */
-static licet_status ask(bulk *b, lic_eval *eval, uint32_t index)
+static licet_status ask(bulk *b, lic_eval *eval, uint32_t index, licet_error **error)
 {
     licet_result *result = &b->results[index];
     context      *under  = &b->contexts[b->items[index].context];
 
     if (eval->context != &under->values && !choose_context(b, eval, under))
-        return LICET_OUT_OF_MEMORY;
+        return lic_fail_memory(error);
     result->status = lic_question_ask(eval, &b->items[index].question, result, &result->error);
-    return result->status == LICET_OUT_OF_MEMORY ? LICET_OUT_OF_MEMORY : LICET_OK;
+    return result->status == LICET_OUT_OF_MEMORY ? lic_fail_memory(error) : LICET_OK;
 }
 
-static licet_status ask_group(bulk *b, const group *g)
+static licet_status ask_group(bulk *b, const group *g, licet_error **error)
 {
     LIC_UNINITIALIZED char scratch[SCRATCH_BYTES];
     const lic_question    *q      = &b->items[g->first].question;
@@ -314,7 +314,7 @@ static licet_status ask_group(bulk *b, const group *g)
     eval.moment = &b->moment;
     eval.strict = b->engine->strict;
     for (uint32_t i = g->first; i != NONE && status == LICET_OK; i = b->items[i].next)
-        status = ask(b, &eval, i);
+        status = ask(b, &eval, i, error);
     lic_arena_free(&arena);
     return status;
 }
@@ -329,7 +329,7 @@ static bool copy_result(const bulk *b, const licet_result *from, licet_result *t
            lic_result_keep_missing(to, b->engine->memory, from->missing, from->missing_count);
 }
 
-static bool copy_twins(bulk *b)
+static licet_status copy_twins(bulk *b, licet_error **error)
 {
     bool copied = true;
 
@@ -337,7 +337,7 @@ static bool copy_twins(bulk *b)
         if (b->items[i].twin != NONE)
             copied = copy_result(b, &b->results[b->items[i].twin], &b->results[i]);
     }
-    return copied;
+    return copied ? LICET_OK : lic_fail_memory(error);
 }
 
 static licet_status bulk_run(bulk *b, licet_error **error)
@@ -358,8 +358,8 @@ static licet_status bulk_run(bulk *b, licet_error **error)
             join_group(b, i);
     }
     for (size_t i = 0; i < b->group_count && status == LICET_OK; i++)
-        status = ask_group(b, &b->groups[i]);
-    return status == LICET_OK && copy_twins(b) ? LICET_OK : lic_fail_memory(error);
+        status = ask_group(b, &b->groups[i], error);
+    return status == LICET_OK ? copy_twins(b, error) : status;
 }
 
 /* At the revision that the consistency asks for. */

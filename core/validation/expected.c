@@ -229,5 +229,5 @@ licet_status lic_assertion_parse(lic_str text, lic_assertion *assertion, licet_e
         assertion->context = (lic_str){ NULL, 0 };
         return LICET_OK;
     }
-    return lic_context_check(assertion->context, error);
+    return lic_context_check(assertion->context, false, error);
 }

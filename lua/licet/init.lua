@@ -235,8 +235,8 @@ licet.context_text = core.context_text
 ---@type fun(text: string, options?: { folder?: string, strict?: boolean }): licet.Schema?, licet.Error?
 licet.Schema.parse = core.parse_schema
 
---- Reads SpiceDB's notation.
----@type fun(text: string): licet.Relationship?, licet.Error?
+--- Reads SpiceDB's notation. strict refuses a key twice in the context, of which SpiceDB takes the last.
+---@type fun(text: string, options?: { strict?: boolean }): licet.Relationship?, licet.Error?
 licet.Relationship.parse = core.parse_relationship
 
 --- Writes it, the inverse of parsing. Takes whatever the engine takes for a relationship.

@@ -65,9 +65,12 @@ class Relationship(_Fields):
         )
 
     @classmethod
-    def parse(cls, text: str) -> Relationship:
-        """Reads SpiceDB's notation. Raises InvalidArgument with a column, LimitExceeded, TypeError."""
-        return cls._make(_licet.parse_relationship(text))
+    def parse(cls, text: str, *, strict: bool = False) -> Relationship:
+        """Reads SpiceDB's notation. strict refuses a key twice in the context, of which SpiceDB takes the last.
+
+        Raises InvalidArgument with a column, LimitExceeded, TypeError.
+        """
+        return cls._make(_licet.parse_relationship(text, strict=strict))
 
     def _replace(self, **changes: Any) -> Relationship:
         return type(self)(**{**self._asdict(), **changes})

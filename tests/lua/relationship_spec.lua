@@ -66,6 +66,17 @@ describe("a relationship", function()
         end
     end)
 
+    it("is refused for a key twice in the context only where strict was asked for", function()
+        local text = 'document:readme#viewer@user:ada[cav:{"n":1,"n":2}]'
+        assert.equal('{"n":1,"n":2}', assert(licet.Relationship.parse(text)).caveat_context)
+        assert.equal('{"n":1,"n":2}', assert(licet.Relationship.parse(text, { strict = false })).caveat_context)
+        local err = world.failure(licet.Relationship.parse(text, { strict = true }))
+        assert.equal("invalid_argument", err.code)
+        assert.equal("value", err.kind)
+        assert.equal(50, err.column)
+        assert.equal("the caveat context is no JSON object: a key stands twice in an object", err.message)
+    end)
+
     it("can not be formatted with fields missing", function()
         assert.equal("invalid_argument", world.failure(licet.Relationship.format { resource_type = "document" }).code)
     end)

@@ -97,6 +97,15 @@ def test_an_error_has_a_column(text, column):
     assert caught.value.code == "invalid_argument"
 
 
+def test_a_key_twice_in_the_context_is_an_error_only_where_strict_was_asked_for():
+    text = 'document:readme#owner@user:ada[cav:{"n":1,"n":2}]'
+    assert Relationship.parse(text).context == {"n": 2}
+    with pytest.raises(licet.InvalidArgument, match="a key stands twice in an object") as caught:
+        Relationship.parse(text, strict=True)
+    assert (caught.value.kind, caught.value.column) == ("value", 49)
+    assert Relationship.parse("document:readme#owner@user:ada", strict=True).subject == "user:ada"
+
+
 @pytest.mark.parametrize("value", [None, 5, b"document:readme#owner@user:ada", ("document",)])
 def test_only_str_is_parsed(value):
     with pytest.raises(TypeError, match="relationship must be a str, not"):

@@ -211,6 +211,35 @@ static void what_is_wrong_is_said_with_its_column(void **state)
     }
 }
 
+static void a_key_twice_in_a_context_is_an_error_only_where_strict_was_asked_for(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t    column; /* of the error; 0: none */
+    } cases[] = {
+        { SUBJECT "[cav:{\"n\":1,\"n\":2}]", 45 },
+        { SUBJECT "[cav:{\"n\":1,\"\\u006e\":2}]", 50 },
+        { SUBJECT "[cav:{\"n\":[{\"a\":1,\"a\":2}]}]", 51 },
+        { SUBJECT "[cav:{\"n\":1,\"m\":{\"n\":2}}][expiration:2030-01-02T03:04:05Z]", 0 },
+        { SUBJECT, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        licet_relationship r        = LICET_RELATIONSHIP_INIT;
+        licet_error       *error    = NULL;
+        licet_status       expected = cases[i].column == 0 ? LICET_OK : LICET_INVALID_ARGUMENT;
+
+        assert_int_equal(licet_relationship_parse(text_of(cases[i].text), &r, NULL), LICET_OK);
+        assert_int_equal(licet_relationship_parse_strict(text_of(cases[i].text), &r, &error), expected);
+        assert_int_equal(licet_error_column(error), cases[i].column);
+        if (expected != LICET_OK)
+            error_is(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "",
+                     "the caveat context is no JSON object: a key stands twice in an object");
+        assert_int_equal(r.subject_id.data == NULL, expected != LICET_OK);
+    }
+}
+
 static void a_nul_ends_nothing(void **state)
 {
     static const char  text[] = SUBJECT "\0";
@@ -404,6 +433,7 @@ int main(void)
         cmocka_unit_test(what_is_left_out_is_not_given),
         cmocka_unit_test(texts_print_as_spicedb_writes_them),
         cmocka_unit_test(what_is_wrong_is_said_with_its_column),
+        cmocka_unit_test(a_key_twice_in_a_context_is_an_error_only_where_strict_was_asked_for),
         cmocka_unit_test(a_nul_ends_nothing),
         cmocka_unit_test(an_id_has_at_most_1024_bytes),
         cmocka_unit_test(a_context_nests_at_most_64_levels),

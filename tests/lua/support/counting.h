@@ -36,6 +36,8 @@
     X(schema_format, 1, (const licet_schema *schema, licet_buffer *out, licet_error **error), (schema, out, error))   \
     X(relationship_parse, 0, (licet_str text, licet_relationship *relationship, licet_error **error),                 \
       (text, relationship, error))                                                                                    \
+    X(relationship_parse_strict, 0, (licet_str text, licet_relationship *relationship, licet_error **error),          \
+      (text, relationship, error))                                                                                    \
     X(relationship_format, 1, (const licet_relationship *relationship, licet_buffer *out, licet_error **error),       \
       (relationship, out, error))                                                                                     \
     X(validate, 1,                                                                                                    \
@@ -75,6 +77,7 @@ void         counted_error_free(licet_error *error);
 #define licet_schema_parse counted_schema_parse
 #define licet_schema_format counted_schema_format
 #define licet_relationship_parse counted_relationship_parse
+#define licet_relationship_parse_strict counted_relationship_parse_strict
 #define licet_relationship_format counted_relationship_format
 #define licet_validate counted_validate
 #define licet_engine_retain counted_engine_retain
