@@ -1,11 +1,12 @@
 /* Many checks at one revision. Items with the same subject are asked one after another, so that the evaluator may use
  * for one what it found out for another; equal items are asked once. Items that bring the same context, be it the same
  * record or the same text, share it and what their caveats came to. Answers stand where their questions stood. */
-#include "engine/question.h"
+#include "engine/bulk.h"
 
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "engine/question.h"
 #include "eval/conditions.h"
 
 #define SCRATCH_BYTES 16384
@@ -362,6 +363,13 @@ static licet_status bulk_run(bulk *b, licet_error **error)
     return status == LICET_OK ? copy_twins(b, error) : status;
 }
 
+static licet_status bulk_at(bulk *b, const lic_snapshot *snapshot, licet_error **error)
+{
+    b->snapshot = snapshot;
+    b->program  = lic_engine_program(b->engine, snapshot);
+    return bulk_run(b, error);
+}
+
 /* At the revision that the consistency asks for. */
 static licet_status bulk_pinned(bulk *b, const licet_consistency *consistency, licet_error **error)
 {
@@ -369,22 +377,23 @@ static licet_status bulk_pinned(bulk *b, const licet_consistency *consistency, l
 
     if (status != LICET_OK)
         return status;
-    b->snapshot = &b->pinned;
-    b->program  = lic_engine_program(b->engine, b->snapshot);
-    status      = bulk_run(b, error);
+    status = bulk_at(b, &b->pinned, error);
     lic_snapshot_unpin(&b->pinned);
     return status;
 }
 
+/* snapshot: NULL, or pinned by the caller, and then no consistency is looked at. */
 static licet_status bulk_inside(const licet_engine *engine, const licet_check_request *requests, size_t count,
-                                const licet_consistency *consistency, licet_result *results, licet_error **error)
+                                const licet_consistency *consistency, const lic_snapshot *snapshot,
+                                licet_result *results, licet_error **error)
 {
     LIC_UNINITIALIZED char scratch[SCRATCH_BYTES];
     bulk                   b = { .engine = engine, .requests = requests, .results = results, .count = count };
     lic_arena              arena;
     licet_status           status;
 
-    if (consistency->freshness != LICET_MINIMIZE_LATENCY && consistency->freshness != LICET_FULLY_CONSISTENT) {
+    if (snapshot == NULL && consistency->freshness != LICET_MINIMIZE_LATENCY &&
+        consistency->freshness != LICET_FULLY_CONSISTENT) {
         status = shapes_check(requests, count, error);
         if (status != LICET_OK)
             return status;
@@ -394,7 +403,7 @@ static licet_status bulk_inside(const licet_engine *engine, const licet_check_re
     lic_engine_begin_moment(engine, &b.moment);
     status = make_tables(&b) ? find_contexts(&b, error) : lic_fail_memory(error);
     if (status == LICET_OK)
-        status = bulk_pinned(&b, consistency, error);
+        status = snapshot == NULL ? bulk_pinned(&b, consistency, error) : bulk_at(&b, snapshot, error);
     lic_arena_free(&arena);
     return status;
 }
@@ -411,6 +420,25 @@ static licet_status records_check(const licet_check_request *requests, const lic
             return LICET_MISUSE;
     }
     return LICET_OK;
+}
+
+/* After any failure no item holds an answer. */
+static licet_status or_nothing(licet_status status, licet_result *results, size_t count)
+{
+    for (size_t i = 0; i < count && status != LICET_OK; i++)
+        licet_result_clear(&results[i]);
+    return status;
+}
+
+licet_status lic_check_bulk_at(const licet_engine *engine, const lic_snapshot *snapshot,
+                               const licet_check_request *requests, size_t count, licet_result *results,
+                               licet_error **error)
+{
+    licet_status status = records_check(requests, results, count, error);
+
+    if (status == LICET_OK)
+        status = bulk_inside(engine, requests, count, NULL, snapshot, results, error);
+    return or_nothing(status, results, count);
 }
 
 licet_status licet_check_bulk(licet_engine *engine, const licet_check_request *requests, size_t count,
@@ -433,9 +461,7 @@ licet_status licet_check_bulk(licet_engine *engine, const licet_check_request *r
     if (status == LICET_OK)
         status = records_check(requests, results, count, error);
     if (status == LICET_OK)
-        status = bulk_inside(engine, requests, count, &consistency, results, error);
+        status = bulk_inside(engine, requests, count, &consistency, NULL, results, error);
     lic_engine_leave(&call);
-    for (size_t i = 0; i < count && status != LICET_OK; i++)
-        licet_result_clear(&results[i]);
-    return status;
+    return or_nothing(status, results, count);
 }

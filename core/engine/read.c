@@ -135,18 +135,68 @@ static void end_reading(licet_stream *stream)
     lic_arena_free(&r->arena);
 }
 
+/* A page that is not full is the last. */
+static licet_status fetch(reading *stream, licet_error **error)
+{
+    size_t          wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
+    const lic_edge *after  = stream->has_place ? &stream->place.after : NULL;
+    lic_store      *store  = stream->base.engine->store;
+    lic_snapshot    snapshot;
+    licet_status    status;
+
+    status = lic_engine_pin_at(stream->base.engine, stream->base.revision, &snapshot, error);
+    if (status != LICET_OK)
+        return status;
+    lic_arena_free(&stream->page_arena);
+    stream->next = 0;
+    status = store->methods->read(store, &snapshot, &stream->filter, stream->now, after, wanted, &stream->page_arena,
+                                  &stream->page, error);
+    lic_snapshot_unpin(&snapshot);
+    if (status != LICET_OK) {
+        stream->page = (lic_rows){ NULL, 0 };
+        return status;
+    }
+    if (stream->left != UINT64_MAX)
+        stream->left -= stream->page.count;
+    stream->is_last   = stream->page.count < wanted || stream->left == 0;
+    stream->page_size = stream->page_size < LAST_PAGE ? stream->page_size * 2 : LAST_PAGE;
+    return LICET_OK;
+}
+
+static licet_status next_relationship(licet_stream *base, void *relationship, bool *found, licet_error **error)
+{
+    reading       *stream = (reading *)base;
+    const lic_row *row;
+    licet_status   status;
+
+    if (stream->next == stream->page.count && !stream->is_last) {
+        status = fetch(stream, error);
+        if (status != LICET_OK)
+            return status;
+    }
+    if (stream->next == stream->page.count)
+        return LICET_OK;
+    row = &stream->page.items[stream->next++];
+    lic_row_relationship(stream->base.engine->names, row, relationship);
+    stream->place.after = row->edge;
+    stream->has_place   = true;
+    *found              = true;
+    return LICET_OK;
+}
+
+static const lic_stream_methods methods = { LIC_STREAM_RELATIONSHIPS, next_relationship, cursor_of, end_reading };
+
 static licet_status stream_new(licet_engine *engine, const licet_read_request *request, licet_stream **out,
                                licet_error **error)
 {
-    reading     *stream = lic_stream_new(engine, LIC_STREAM_RELATIONSHIPS, sizeof *stream, end_reading);
+    reading     *stream = lic_stream_new(engine, &methods, sizeof *stream);
     licet_status status;
 
     if (stream == NULL)
         return lic_fail_memory(error);
-    stream->base.cursor = cursor_of;
-    stream->now         = lic_instant_of(lic_engine_now(engine));
-    stream->left        = request->limit == 0 ? UINT64_MAX : request->limit;
-    stream->page_size   = FIRST_PAGE;
+    stream->now       = lic_instant_of(lic_engine_now(engine));
+    stream->left      = request->limit == 0 ? UINT64_MAX : request->limit;
+    stream->page_size = FIRST_PAGE;
     lic_arena_init(&stream->arena, engine->memory);
     lic_arena_init(&stream->page_arena, engine->memory);
     status = stream_fill(stream, request, error);
@@ -186,77 +236,6 @@ licet_status licet_read_relationships(licet_engine *engine, const licet_read_req
     status = request_check(request, error);
     if (status == LICET_OK)
         status = stream_new(engine, request, stream, error);
-    lic_engine_leave(&call);
-    return status;
-}
-
-/* A page that is not full is the last. */
-static licet_status fetch(reading *stream, licet_error **error)
-{
-    size_t          wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
-    const lic_edge *after  = stream->has_place ? &stream->place.after : NULL;
-    lic_store      *store  = stream->base.engine->store;
-    lic_snapshot    snapshot;
-    licet_status    status;
-
-    status = lic_engine_pin_at(stream->base.engine, stream->base.revision, &snapshot, error);
-    if (status != LICET_OK)
-        return status;
-    lic_arena_free(&stream->page_arena);
-    stream->next = 0;
-    status = store->methods->read(store, &snapshot, &stream->filter, stream->now, after, wanted, &stream->page_arena,
-                                  &stream->page, error);
-    lic_snapshot_unpin(&snapshot);
-    if (status != LICET_OK) {
-        stream->page = (lic_rows){ NULL, 0 };
-        return status;
-    }
-    if (stream->left != UINT64_MAX)
-        stream->left -= stream->page.count;
-    stream->is_last   = stream->page.count < wanted || stream->left == 0;
-    stream->page_size = stream->page_size < LAST_PAGE ? stream->page_size * 2 : LAST_PAGE;
-    return LICET_OK;
-}
-
-static licet_status next_relationship(reading *stream, licet_relationship *relationship, bool *found,
-                                      licet_error **error)
-{
-    const lic_row *row;
-    licet_status   status;
-
-    if (stream->next == stream->page.count && !stream->is_last) {
-        status = fetch(stream, error);
-        if (status != LICET_OK)
-            return status;
-    }
-    if (stream->next == stream->page.count)
-        return LICET_OK;
-    row = &stream->page.items[stream->next++];
-    lic_row_relationship(stream->base.engine->names, row, relationship);
-    stream->place.after = row->edge;
-    stream->has_place   = true;
-    *found              = true;
-    return LICET_OK;
-}
-
-licet_status licet_stream_next_relationship(licet_stream *stream, licet_relationship *relationship, bool *found,
-                                            licet_error **error)
-{
-    lic_call     call;
-    licet_status status;
-
-    lic_error_begin(error);
-    if (found != NULL)
-        *found = false;
-    if (!LIC_RECORD_KNOWN(relationship))
-        return lic_fail_record(error, "relationship");
-    *relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
-    if (found == NULL)
-        return lic_fail_record(error, "found");
-    status = lic_stream_enter(stream, LIC_STREAM_RELATIONSHIPS, &call, error);
-    if (status != LICET_OK)
-        return status;
-    status = next_relationship((reading *)stream, relationship, found, error);
     lic_engine_leave(&call);
     return status;
 }
