@@ -12,7 +12,8 @@
 #include "datastore/typing.h"
 #include "graph/graph.h"
 
-typedef struct lic_store lic_store;
+typedef struct lic_store        lic_store;
+typedef struct lic_store_import lic_store_import; /* a store's own */
 
 /* One change of a write. The relationship is typed; changes of one write have distinct identities. */
 typedef struct lic_store_change {
@@ -66,6 +67,17 @@ typedef struct lic_store_methods {
     /* At most `most` rows that match and have not expired, the first ones behind `after` (NULL: the first of all). */
     licet_status (*read)(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter, lic_instant now,
                          const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows, licet_error **error);
+
+    /* An import: any number of changes, all CREATE, taken in parts and applied as one. */
+    licet_status (*import_begin)(lic_store *store, lic_store_import **import, licet_error **error);
+    /* Between begin and end. Takes payloads of attributes out of the changes. ALREADY_EXISTS for what is in the
+     * import twice. After a failure the import can only be ended. */
+    licet_status (*import_add)(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
+                               licet_error **error);
+    /* Between begin and end: applies all of it, or none and says why, as apply does. */
+    licet_status (*import_commit)(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
+                                  licet_error **error);
+    void (*import_end)(lic_store *store, lic_store_import *import); /* NULL is fine */
 
     void (*free)(lic_store *store);
 } lic_store_methods;

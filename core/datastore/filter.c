@@ -56,7 +56,7 @@ static licet_status subject_check(const char *field, const licet_filter *f, lic_
     if (subject_given && !lic_str_given(f->subject_type))
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                         "%s: subject_type must be given with subject_id or subject_relation", field);
-    if (use != LIC_FILTER_READ && wildcard && f->subject_relation.size > 0)
+    if ((use == LIC_FILTER_DELETE || use == LIC_FILTER_PRECONDITION) && wildcard && f->subject_relation.size > 0)
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                         "%s: the wildcard subject can not have a relation", field);
     return LICET_OK;
@@ -74,7 +74,7 @@ licet_status lic_filter_check(const char *field, const licet_filter *f, lic_filt
     LIC_TRY(field_check(field, "subject_id", f->subject_id, subject_id_check, error));
     LIC_TRY(field_check(field, "subject_relation", f->subject_relation, subject_relation_check, error));
     LIC_TRY(subject_check(field, f, use, error));
-    if (is_empty(f))
+    if (use != LIC_FILTER_EXPORT && is_empty(f))
         return fail_filter(field, error, "at least one field must be given");
     if (lic_str_given(f->resource_id) && lic_str_given(f->resource_id_prefix))
         return fail_filter(field, error, "resource_id and resource_id_prefix exclude each other");

@@ -1,4 +1,5 @@
-/* Reading relationships: a stream that fetches page after page at its revision. */
+/* Reading and exporting relationships: a stream that fetches page after page at its revision. An export is a read
+ * without a limit that may be of everything, and to which unknown names are no error. */
 #include "engine/stream.h"
 
 /* Pages grow, so that a short read does little and a long one is not slowed by starting again and again. */
@@ -9,6 +10,7 @@ typedef struct reading {
     licet_stream base;
     lic_arena    arena; /* the filter's texts */
     lic_filter   filter;
+    bool         is_export;
     lic_instant  now;  /* of the first call: what expires while the stream is read still comes */
     uint64_t     left; /* of the limit; UINT64_MAX: there is none */
     lic_arena    page_arena;
@@ -31,15 +33,17 @@ static void digest_str(lic_text *out, lic_str s)
     lic_text_add(out, s);
 }
 
-/* What a cursor is bound to: filter, limit and consistency. */
-static licet_status digest_of(const licet_engine *engine, const licet_read_request *request,
+/* What a cursor is bound to: operation, filter, limit and consistency. */
+static licet_status digest_of(const reading *stream, const licet_read_request *request,
                               uint8_t digest[LIC_DIGEST_BYTES], licet_error **error)
 {
+    const licet_engine *engine = stream->base.engine;
     const licet_filter *f      = &request->filter;
     licet_status        status = LICET_OK;
     lic_text            text;
 
     lic_text_init(&text, engine->memory);
+    lic_text_add_char(&text, stream->is_export ? 'e' : 'r');
     digest_str(&text, f->resource_type);
     digest_str(&text, f->resource_id);
     digest_str(&text, f->resource_id_prefix);
@@ -63,7 +67,7 @@ static licet_status digest_of(const licet_engine *engine, const licet_read_reque
 static licet_status pin(reading *stream, const licet_read_request *request, lic_snapshot *snapshot, licet_error **error)
 {
     uint8_t      digest[LIC_DIGEST_BYTES];
-    licet_status status = digest_of(stream->base.engine, request, digest, error);
+    licet_status status = digest_of(stream, request, digest, error);
 
     if (status != LICET_OK)
         return status;
@@ -99,6 +103,11 @@ static bool keep_filter(reading *stream)
            copy_str(&stream->arena, &f->resource_id_prefix) && copy_str(&stream->arena, &f->subject_id);
 }
 
+static lic_filter_use use_of(bool is_export)
+{
+    return is_export ? LIC_FILTER_EXPORT : LIC_FILTER_READ;
+}
+
 static licet_status stream_fill(reading *stream, const licet_read_request *request, licet_error **error)
 {
     lic_snapshot snapshot = { .graph = NULL };
@@ -108,9 +117,13 @@ static licet_status stream_fill(reading *stream, const licet_read_request *reque
         return status;
     stream->base.revision  = snapshot.revision;
     stream->place.revision = snapshot.revision;
-    status = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter, LIC_FILTER_READ,
-                                &stream->filter, error);
+    status                 = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter,
+                                                use_of(stream->is_export), &stream->filter, stream->is_export ? NULL : error);
     lic_snapshot_unpin(&snapshot);
+    if (status == LICET_NOT_FOUND && stream->is_export) {
+        stream->is_last = true; /* of names that are unknown there is nothing */
+        return LICET_OK;
+    }
     if (status == LICET_OK && !keep_filter(stream))
         status = lic_fail_memory(error);
     return status;
@@ -186,14 +199,15 @@ static licet_status next_relationship(licet_stream *base, void *relationship, bo
 
 static const lic_stream_methods methods = { LIC_STREAM_RELATIONSHIPS, next_relationship, cursor_of, end_reading };
 
-static licet_status stream_new(licet_engine *engine, const licet_read_request *request, licet_stream **out,
-                               licet_error **error)
+static licet_status stream_new(licet_engine *engine, const licet_read_request *request, bool is_export,
+                               licet_stream **out, licet_error **error)
 {
     reading     *stream = lic_stream_new(engine, &methods, sizeof *stream);
     licet_status status;
 
     if (stream == NULL)
         return lic_fail_memory(error);
+    stream->is_export = is_export;
     stream->now       = lic_instant_of(lic_engine_now(engine));
     stream->left      = request->limit == 0 ? UINT64_MAX : request->limit;
     stream->page_size = FIRST_PAGE;
@@ -207,22 +221,50 @@ static licet_status stream_new(licet_engine *engine, const licet_read_request *r
     return status;
 }
 
-static licet_status request_check(const licet_read_request *request, licet_error **error)
+static licet_status limit_check(uint32_t limit, licet_error **error)
 {
-    if (!LIC_RECORD_KNOWN(&request->filter))
-        return lic_fail_record(error, "filter");
-    if (request->limit > LIC_MAX_PAGE)
-        return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
-                               LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE,
-                               (unsigned)request->limit);
-    return lic_filter_check("filter", &request->filter, LIC_FILTER_READ, error);
+    if (limit <= LIC_MAX_PAGE)
+        return LICET_OK;
+    return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
+                           LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)limit);
+}
+
+static licet_status open_stream(licet_engine *engine, const licet_read_request *request, bool is_export,
+                                licet_stream **stream, licet_error **error)
+{
+    lic_call     call;
+    licet_status status = lic_engine_enter(engine, &call, error);
+
+    if (status != LICET_OK)
+        return status;
+    if (LIC_RECORD_KNOWN(&request->filter))
+        status = limit_check(request->limit, error);
+    else
+        status = lic_fail_record(error, "filter");
+    if (status == LICET_OK)
+        status = lic_filter_check("filter", &request->filter, use_of(is_export), error);
+    if (status == LICET_OK)
+        status = stream_new(engine, request, is_export, stream, error);
+    lic_engine_leave(&call);
+    return status;
 }
 
 licet_status licet_read_relationships(licet_engine *engine, const licet_read_request *request, licet_stream **stream,
                                       licet_error **error)
 {
-    lic_call     call;
-    licet_status status;
+    lic_error_begin(error);
+    if (stream == NULL)
+        return lic_fail_record(error, "stream");
+    *stream = NULL;
+    if (!LIC_RECORD_KNOWN(request))
+        return lic_fail_record(error, "request");
+    return open_stream(engine, request, false, stream, error);
+}
+
+licet_status licet_export_relationships(licet_engine *engine, const licet_export_request *request,
+                                        licet_stream **stream, licet_error **error)
+{
+    licet_read_request read = LICET_READ_REQUEST_INIT;
 
     lic_error_begin(error);
     if (stream == NULL)
@@ -230,12 +272,8 @@ licet_status licet_read_relationships(licet_engine *engine, const licet_read_req
     *stream = NULL;
     if (!LIC_RECORD_KNOWN(request))
         return lic_fail_record(error, "request");
-    status = lic_engine_enter(engine, &call, error);
-    if (status != LICET_OK)
-        return status;
-    status = request_check(request, error);
-    if (status == LICET_OK)
-        status = stream_new(engine, request, stream, error);
-    lic_engine_leave(&call);
-    return status;
+    read.filter      = request->filter;
+    read.cursor      = request->cursor;
+    read.consistency = request->consistency;
+    return open_stream(engine, &read, true, stream, error);
 }

@@ -3,33 +3,26 @@
 #include "datastore/memory/memory.h"
 
 #include "datastore/memory/select.h"
+#include "datastore/memory/state.h"
 #include "datastore/relationship.h"
-
-typedef struct memory_store {
-    lic_store        base;
-    lic_memory      *memory;
-    lic_graph       *graph;
-    const lic_names *names;
-} memory_store;
-
-static memory_store *of(lic_store *store)
-{
-    return (memory_store *)store;
-}
 
 static void memory_begin(lic_store *store, uint64_t *head)
 {
-    lic_graph_lock(of(store)->graph);
-    *head = lic_graph_head(of(store)->graph);
+    lic_graph_lock(lic_memory_store_of(store)->graph);
+    *head = lic_graph_head(lic_memory_store_of(store)->graph);
 }
 
 static void memory_end(lic_store *store)
 {
-    lic_graph_unlock(of(store)->graph);
+    lic_graph_unlock(lic_memory_store_of(store)->graph);
 }
 
-/* The nodes as far as they are known. */
-static lic_edge find_edge(const memory_store *m, const lic_store_change *change)
+static lic_str id_of(const lic_memory_store *m, lic_ref end)
+{
+    return lic_graph_node_id(m->graph, lic_names_type_of(m->names, end.slot), end.node);
+}
+
+lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change *change)
 {
     lic_slot resource = change->typed.resource;
     lic_slot subject  = change->typed.subject;
@@ -40,10 +33,9 @@ static lic_edge find_edge(const memory_store *m, const lic_store_change *change)
     };
 }
 
-static licet_status fail_exists(const memory_store *m, const lic_store_change *change, const lic_edge *edge,
-                                licet_error **error)
+licet_status lic_memory_fail_exists(const lic_memory_store *m, lic_edge edge, licet_error **error)
 {
-    lic_row            row = { *edge, change->resource_id, change->subject_id, NULL };
+    lic_row            row = { edge, id_of(m, edge.resource), id_of(m, edge.subject), NULL };
     licet_relationship relationship;
     lic_str            shown;
     lic_text           text;
@@ -62,7 +54,7 @@ static licet_status fail_exists(const memory_store *m, const lic_store_change *c
     return status;
 }
 
-static licet_status refuse_existing(const memory_store *m, const lic_store_change *changes, size_t count,
+static licet_status refuse_existing(const lic_memory_store *m, const lic_store_change *changes, size_t count,
                                     licet_error **error)
 {
     licet_status status = LICET_OK;
@@ -74,24 +66,28 @@ static licet_status refuse_existing(const memory_store *m, const lic_store_chang
 
         if (changes[i].operation != LICET_CREATE)
             continue;
-        edge = find_edge(m, &changes[i]);
+        edge = lic_memory_find_edge(m, &changes[i]);
         if (edge.resource.node != LIC_NO_NODE && edge.subject.node != LIC_NO_NODE &&
             lic_snapshot_has(&head, edge.resource, edge.subject))
-            status = fail_exists(m, &changes[i], &edge, error);
+            status = lic_memory_fail_exists(m, edge, error);
     }
     lic_snapshot_unpin(&head);
     return status;
 }
 
-static bool intern(const memory_store *m, lic_ref *end, lic_str id)
+static bool intern_end(const lic_memory_store *m, lic_ref *end, lic_str id)
 {
     if (end->node == LIC_NO_NODE)
         end->node = lic_graph_intern_node(m->graph, lic_names_type_of(m->names, end->slot), id);
     return end->node != LIC_NO_NODE;
 }
 
-/* The graph takes the payload. */
-static bool make_attribute(const memory_store *m, lic_store_change *change, uint32_t *number)
+bool lic_memory_intern(const lic_memory_store *m, const lic_store_change *change, lic_edge *edge)
+{
+    return intern_end(m, &edge->resource, change->resource_id) && intern_end(m, &edge->subject, change->subject_id);
+}
+
+bool lic_memory_attribute(const lic_memory_store *m, lic_store_change *change, uint32_t *number)
 {
     *number = LIC_NO_ATTRIBUTE;
     if (change->operation == LICET_DELETE || !lic_attribute_given(&change->attribute))
@@ -104,18 +100,18 @@ static bool make_attribute(const memory_store *m, lic_store_change *change, uint
 }
 
 /* Deleting what never was is no change. */
-static bool to_graph(const memory_store *m, lic_store_change *changes, size_t count, lic_change *out, size_t *out_count)
+static bool to_graph(const lic_memory_store *m, lic_store_change *changes, size_t count, lic_change *out,
+                     size_t *out_count)
 {
     *out_count = 0;
     for (size_t i = 0; i < count; i++) {
-        lic_edge edge    = find_edge(m, &changes[i]);
+        lic_edge edge    = lic_memory_find_edge(m, &changes[i]);
         bool     present = changes[i].operation != LICET_DELETE;
         uint32_t attribute;
 
         if (!present && (edge.resource.node == LIC_NO_NODE || edge.subject.node == LIC_NO_NODE))
             continue;
-        if (!intern(m, &edge.resource, changes[i].resource_id) || !intern(m, &edge.subject, changes[i].subject_id) ||
-            !make_attribute(m, &changes[i], &attribute))
+        if (!lic_memory_intern(m, &changes[i], &edge) || !lic_memory_attribute(m, &changes[i], &attribute))
             return false;
         out[(*out_count)++] = (lic_change){ .edge = edge, .present = present, .attribute = attribute };
     }
@@ -123,8 +119,8 @@ static bool to_graph(const memory_store *m, lic_store_change *changes, size_t co
 }
 
 /* All of it or, out of memory, nothing, and no attribute is left that nobody has. */
-static bool apply_to_graph(const memory_store *m, lic_store_change *changes, size_t count, lic_change *graph_changes,
-                           uint64_t *revision)
+static bool apply_to_graph(const lic_memory_store *m, lic_store_change *changes, size_t count,
+                           lic_change *graph_changes, uint64_t *revision)
 {
     size_t graph_count;
 
@@ -139,9 +135,9 @@ static bool apply_to_graph(const memory_store *m, lic_store_change *changes, siz
 static licet_status memory_apply(lic_store *store, lic_store_change *changes, size_t count, uint64_t *revision,
                                  licet_error **error)
 {
-    memory_store *m = of(store);
-    lic_change   *graph_changes;
-    licet_status  status;
+    lic_memory_store *m = lic_memory_store_of(store);
+    lic_change       *graph_changes;
+    licet_status      status;
 
     status = refuse_existing(m, changes, count, error);
     if (status != LICET_OK)
@@ -160,7 +156,7 @@ static licet_status fail_too_many(uint64_t limit, licet_error **error)
         "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
 }
 
-static bool erase_edges(const memory_store *m, const lic_found_edge *edges, size_t count, uint64_t *revision)
+static bool erase_edges(const lic_memory_store *m, const lic_found_edge *edges, size_t count, uint64_t *revision)
 {
     lic_change *changes = lic_alloc_array(m->memory, count, sizeof *changes);
     bool        done    = changes != NULL || count == 0;
@@ -173,7 +169,7 @@ static bool erase_edges(const memory_store *m, const lic_found_edge *edges, size
 }
 
 /* Of those that have not expired. */
-static licet_status refuse_more(const memory_store *m, const lic_snapshot *head, const lic_filter *filter,
+static licet_status refuse_more(const lic_memory_store *m, const lic_snapshot *head, const lic_filter *filter,
                                 lic_instant now, uint64_t limit, licet_error **error)
 {
     lic_edges    live   = { .memory = m->memory };
@@ -190,11 +186,11 @@ static licet_status refuse_more(const memory_store *m, const lic_snapshot *head,
 static licet_status memory_erase(lic_store *store, const lic_filter *filter, lic_instant now, uint64_t limit,
                                  bool allow_partial, uint64_t *count, uint64_t *revision, licet_error **error)
 {
-    memory_store *m      = of(store);
-    lic_edges     edges  = { .memory = m->memory };
-    licet_status  status = LICET_OK;
-    size_t        most   = limit == 0 ? SIZE_MAX : (size_t)limit;
-    lic_snapshot  head;
+    lic_memory_store *m      = lic_memory_store_of(store);
+    lic_edges         edges  = { .memory = m->memory };
+    licet_status      status = LICET_OK;
+    size_t            most   = limit == 0 ? SIZE_MAX : (size_t)limit;
+    lic_snapshot      head;
 
     lic_snapshot_pin(m->graph, &head);
     if (limit != 0 && !allow_partial)
@@ -210,15 +206,15 @@ static licet_status memory_erase(lic_store *store, const lic_filter *filter, lic
 }
 
 /* The ids are the graph's: they live as long as it does. false: out of memory. */
-static bool fill_row(const memory_store *m, const lic_found_edge *found, lic_arena *arena, lic_row *row)
+static bool fill_row(const lic_memory_store *m, const lic_found_edge *found, lic_arena *arena, lic_row *row)
 {
     const lic_edge      *edge      = &found->edge;
     const lic_attribute *attribute = lic_graph_attribute(m->graph, found->attribute);
 
     *row = (lic_row){
         *edge,
-        lic_graph_node_id(m->graph, lic_names_type_of(m->names, edge->resource.slot), edge->resource.node),
-        lic_graph_node_id(m->graph, lic_names_type_of(m->names, edge->subject.slot), edge->subject.node),
+        id_of(m, edge->resource),
+        id_of(m, edge->subject),
         NULL,
     };
     if (attribute != NULL)
@@ -230,9 +226,9 @@ static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, 
                                 lic_instant now, const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows,
                                 licet_error **error)
 {
-    memory_store *m      = of(store);
-    lic_edges     edges  = { .memory = m->memory };
-    licet_status  status = LICET_OK;
+    lic_memory_store *m      = lic_memory_store_of(store);
+    lic_edges         edges  = { .memory = m->memory };
+    licet_status      status = LICET_OK;
 
     *rows = (lic_rows){ NULL, 0 };
     if (!lic_memory_select(snapshot, m->names, filter, &now, after, most, &edges) ||
@@ -249,24 +245,28 @@ static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, 
 
 static void memory_free(lic_store *store)
 {
-    lic_free(of(store)->memory, store, sizeof(memory_store));
+    lic_free(lic_memory_store_of(store)->memory, store, sizeof(lic_memory_store));
 }
 
 static const lic_store_methods methods = {
-    .begin = memory_begin,
-    .end   = memory_end,
-    .apply = memory_apply,
-    .erase = memory_erase,
-    .read  = memory_read,
-    .free  = memory_free,
+    .begin         = memory_begin,
+    .end           = memory_end,
+    .apply         = memory_apply,
+    .erase         = memory_erase,
+    .read          = memory_read,
+    .import_begin  = lic_memory_import_begin,
+    .import_add    = lic_memory_import_add,
+    .import_commit = lic_memory_import_commit,
+    .import_end    = lic_memory_import_end,
+    .free          = memory_free,
 };
 
 lic_store *lic_memory_store_new(lic_memory *memory, lic_graph *graph, const lic_names *names)
 {
-    memory_store *store = lic_alloc_zero(memory, sizeof *store);
+    lic_memory_store *store = lic_alloc_zero(memory, sizeof *store);
 
     if (store == NULL)
         return NULL;
-    *store = (memory_store){ { &methods }, memory, graph, names };
+    *store = (lic_memory_store){ { &methods }, memory, graph, names };
     return &store->base;
 }

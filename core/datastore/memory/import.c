@@ -1,0 +1,148 @@
+/* Imports: changes of the graph that wait for their commit, 24 bytes each, beside a hash that knows which edges they
+ * are about. Ids are interned at once; those of an import that is given up stay known, and occur nowhere. */
+#include "base/hash.h"
+#include "datastore/memory/state.h"
+
+#define FIRST_CAPACITY 1024u
+#define FREE UINT32_MAX
+
+struct lic_store_import {
+    lic_change *changes; /* each holds its attribute */
+    size_t      count;
+    size_t      capacity;
+    uint32_t   *numbers;         /* hash table of indexes in changes; FREE */
+    size_t      number_capacity; /* a power of two, at least twice the count */
+    uint64_t    key;
+};
+
+static size_t place_of(const lic_store_import *import, const lic_edge *edge)
+{
+    const uint64_t resource = lic_hash_u64(lic_ref_key(edge->resource) ^ import->key);
+
+    return (size_t)lic_hash_u64(resource + lic_ref_key(edge->subject)) & (import->number_capacity - 1);
+}
+
+static bool edge_equal(const lic_edge *a, const lic_edge *b)
+{
+    return lic_ref_equal(a->resource, b->resource) && lic_ref_equal(a->subject, b->subject);
+}
+
+/* The place of the edge's number, or a free one. */
+static uint32_t *find_place(const lic_store_import *import, const lic_edge *edge)
+{
+    size_t at = place_of(import, edge);
+
+    while (import->numbers[at] != FREE && !edge_equal(&import->changes[import->numbers[at]].edge, edge))
+        at = (at + 1) & (import->number_capacity - 1);
+    return &import->numbers[at];
+}
+
+static bool grow_numbers(lic_store_import *import, lic_memory *memory)
+{
+    size_t    before  = import->number_capacity;
+    size_t    now     = before == 0 ? FIRST_CAPACITY : before * 2;
+    uint32_t *old     = import->numbers;
+    uint32_t *numbers = lic_alloc_array(memory, now, sizeof *numbers);
+
+    if (numbers == NULL)
+        return false;
+    memset(numbers, 0xff, now * sizeof *numbers);
+    import->numbers         = numbers;
+    import->number_capacity = now;
+    for (uint32_t i = 0; i < import->count; i++)
+        *find_place(import, &import->changes[i].edge) = i;
+    lic_free(memory, old, before * sizeof *old);
+    return true;
+}
+
+static bool make_room(lic_store_import *import, lic_memory *memory)
+{
+    return import->count < FREE / 2 &&
+           lic_grow(memory, (void **)&import->changes, &import->capacity, import->count + 1, sizeof *import->changes) &&
+           (import->count * 2 < import->number_capacity || grow_numbers(import, memory));
+}
+
+licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error)
+{
+    *import = lic_alloc_zero(lic_memory_store_of(store)->memory, sizeof **import);
+    if (*import == NULL)
+        return lic_fail_memory(error);
+    (*import)->key = lic_random_key();
+    return LICET_OK;
+}
+
+static licet_status add_one(const lic_memory_store *m, lic_store_import *import, lic_store_change *change,
+                            licet_error **error)
+{
+    lic_edge  edge = lic_memory_find_edge(m, change);
+    uint32_t *place;
+    uint32_t  attribute;
+
+    if (!make_room(import, m->memory) || !lic_memory_intern(m, change, &edge))
+        return lic_fail_memory(error);
+    place = find_place(import, &edge);
+    if (*place != FREE)
+        return lic_memory_fail_exists(m, edge, error);
+    if (!lic_memory_attribute(m, change, &attribute))
+        return lic_fail_memory(error);
+    *place                           = (uint32_t)import->count;
+    import->changes[import->count++] = (lic_change){ .edge = edge, .present = true, .attribute = attribute };
+    return LICET_OK;
+}
+
+licet_status lic_memory_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
+                                   licet_error **error)
+{
+    licet_status status = LICET_OK;
+
+    for (size_t i = 0; i < count && status == LICET_OK; i++)
+        status = add_one(lic_memory_store_of(store), import, &changes[i], error);
+    return status;
+}
+
+static licet_status refuse_existing(const lic_memory_store *m, const lic_store_import *import, licet_error **error)
+{
+    licet_status status = LICET_OK;
+    lic_snapshot head;
+
+    lic_snapshot_pin(m->graph, &head);
+    for (size_t i = 0; i < import->count && status == LICET_OK; i++) {
+        const lic_edge *edge = &import->changes[i].edge;
+
+        if (lic_snapshot_has(&head, edge->resource, edge->subject))
+            status = lic_memory_fail_exists(m, *edge, error);
+    }
+    lic_snapshot_unpin(&head);
+    return status;
+}
+
+licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
+                                      licet_error **error)
+{
+    lic_memory_store *m      = lic_memory_store_of(store);
+    licet_status      status = refuse_existing(m, import, error);
+
+    if (status != LICET_OK)
+        return status;
+    lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
+    import->numbers         = NULL; /* nothing more will be added */
+    import->number_capacity = 0;
+    if (!lic_graph_apply(m->graph, import->changes, import->count, revision))
+        return lic_fail_memory(error);
+    *count        = import->count;
+    import->count = 0; /* the graph has taken the attributes */
+    return LICET_OK;
+}
+
+void lic_memory_import_end(lic_store *store, lic_store_import *import)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+
+    if (import == NULL)
+        return;
+    for (size_t i = 0; i < import->count; i++)
+        lic_graph_attribute_release(m->graph, import->changes[i].attribute);
+    lic_free(m->memory, import->changes, import->capacity * sizeof *import->changes);
+    lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
+    lic_free(m->memory, import, sizeof *import);
+}

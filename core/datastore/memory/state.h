@@ -1,0 +1,38 @@
+/* The store in memory as the files of this folder share it. */
+#ifndef LIC_DATASTORE_MEMORY_STATE_H
+#define LIC_DATASTORE_MEMORY_STATE_H
+
+#include "datastore/datastore.h"
+
+typedef struct lic_memory_store {
+    lic_store        base;
+    lic_memory      *memory;
+    lic_graph       *graph;
+    const lic_names *names;
+} lic_memory_store;
+
+static inline lic_memory_store *lic_memory_store_of(lic_store *store)
+{
+    return (lic_memory_store *)store;
+}
+
+/* All under the write lock. */
+
+/* The edge of a change, as far as its nodes are known. */
+lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change *change);
+/* Makes its nodes known. false: out of memory. */
+bool lic_memory_intern(const lic_memory_store *m, const lic_store_change *change, lic_edge *edge);
+/* The number of the change's attribute, held once; the graph takes the payload. false: out of memory. */
+bool lic_memory_attribute(const lic_memory_store *m, lic_store_change *change, uint32_t *number);
+/* ALREADY_EXISTS, with the relationship's text. */
+licet_status lic_memory_fail_exists(const lic_memory_store *m, lic_edge edge, licet_error **error);
+
+/* Of the store's methods. */
+licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error);
+licet_status lic_memory_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
+                                   licet_error **error);
+licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
+                                      licet_error **error);
+void         lic_memory_import_end(lic_store *store, lic_store_import *import);
+
+#endif
