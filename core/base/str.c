@@ -88,6 +88,41 @@ void lic_text_add_u64(lic_text *text, uint64_t number)
     lic_text_add(text, (lic_str){ digits + start, sizeof digits - start });
 }
 
+static void add_json_escape(lic_text *text, unsigned char c)
+{
+    static const char names[]  = "\"\\bfnrt";
+    static const char values[] = "\"\\\b\f\n\r\t";
+    static const char digits[] = "0123456789abcdef";
+    const char       *found    = c == '\0' ? NULL : strchr(values, c);
+
+    lic_text_add_char(text, '\\');
+    if (found != NULL) {
+        lic_text_add_char(text, names[found - values]);
+        return;
+    }
+    lic_text_add_literal(text, "u00");
+    lic_text_add_char(text, digits[c >> 4]);
+    lic_text_add_char(text, digits[c & 15]);
+}
+
+void lic_text_add_json(lic_text *text, lic_str s)
+{
+    size_t start = 0; /* of what stands for itself */
+
+    lic_text_add_char(text, '"');
+    for (size_t i = 0; i < s.size; i++) {
+        unsigned char c = (unsigned char)s.data[i];
+
+        if (c >= ' ' && c != '"' && c != '\\')
+            continue;
+        lic_text_add(text, lic_str_slice(s, start, i));
+        add_json_escape(text, c);
+        start = i + 1;
+    }
+    lic_text_add(text, lic_str_slice(s, start, s.size));
+    lic_text_add_char(text, '"');
+}
+
 /* The size of the block must be the size of the text, because that is what licet_buffer_clear() gives back. */
 static bool text_fit(lic_text *text)
 {

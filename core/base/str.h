@@ -51,6 +51,8 @@ void lic_text_free(lic_text *text);
 void lic_text_add(lic_text *text, lic_str s);
 void lic_text_add_char(lic_text *text, char c);
 void lic_text_add_u64(lic_text *text, uint64_t number);
+/* A JSON string with its quotes; what is not UTF-8 stays as it is. */
+void lic_text_add_json(lic_text *text, lic_str s);
 #define lic_text_add_literal(text, literal) lic_text_add((text), LIC_STR(literal))
 static inline lic_str lic_text_str(const lic_text *text)
 {

@@ -23,41 +23,6 @@ typedef struct printer {
     size_t    depth;
 } printer;
 
-static void print_escape(unsigned char c, lic_text *out)
-{
-    static const char names[]  = "\"\\bfnrt";
-    static const char values[] = "\"\\\b\f\n\r\t";
-    static const char digits[] = "0123456789abcdef";
-    const char       *found    = c == '\0' ? NULL : strchr(values, c);
-
-    lic_text_add_char(out, '\\');
-    if (found != NULL) {
-        lic_text_add_char(out, names[found - values]);
-        return;
-    }
-    lic_text_add_literal(out, "u00");
-    lic_text_add_char(out, digits[c >> 4]);
-    lic_text_add_char(out, digits[c & 15]);
-}
-
-static void print_text(lic_str text, lic_text *out)
-{
-    size_t start = 0; /* of what stands for itself */
-
-    lic_text_add_char(out, '"');
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-
-        if (c >= ' ' && c != '"' && c != '\\')
-            continue;
-        lic_text_add(out, lic_str_slice(text, start, i));
-        print_escape(c, out);
-        start = i + 1;
-    }
-    lic_text_add(out, lic_str_slice(text, start, text.size));
-    lic_text_add_char(out, '"');
-}
-
 /* The fewest digits that read back as the same double; an exponent only where there would be many zeros. */
 static void print_number(double number, lic_text *out)
 {
@@ -101,7 +66,7 @@ static bool print_value(printer *p, const lic_cel_value *value)
         print_number(value->number, p->out);
         break;
     case LIC_CEL_STRING:
-        print_text(value->text, p->out);
+        lic_text_add_json(p->out, value->text);
         break;
     case LIC_CEL_LIST:
         lic_text_add_char(p->out, '[');
@@ -130,7 +95,7 @@ static bool print_next(printer *p)
         lic_text_add_char(p->out, ',');
     if (top->list != NULL)
         return print_value(p, &top->list->items[i]);
-    print_text(top->entries[i].key.text, p->out);
+    lic_text_add_json(p->out, top->entries[i].key.text);
     lic_text_add_char(p->out, ':');
     return print_value(p, &top->entries[i].value);
 }

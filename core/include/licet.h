@@ -879,31 +879,36 @@ LICET_API void licet_tree_release(licet_tree *tree);
 /* Why a check came out as it did: what was asked on the way, and what came of it. Immutable; any number of threads. */
 typedef struct licet_trace licet_trace;
 
-/* One object and name that was asked, or one caveat. Views live as long as the trace. */
+/* One object and name that was asked, one operator inside a permission, or one relationship. Views live as long as the
+ * trace. */
 typedef struct licet_trace_node {
     size_t               size;
     licet_str            resource;   /* "document:readme" */
-    licet_str            permission; /* a permission or relation of it */
+    licet_str            permission; /* a permission or relation of it; of an operator the permission that it is in */
     bool                 is_permission;
     licet_permissionship permissionship; /* with the request's context */
-    licet_status         status;  /* LICET_OK, or the limit or error that this part ran into */
-    licet_str            reason;  /* how: "relationship", "wildcard", "identity", "self", "userset", "arrow", "operator",
-                                     "cycle", "none" */
-    licet_str            relationship; /* the one that leads here or grants it; empty: none */
-    licet_str            caveat_name;  /* of that relationship, or empty; and then: */
+    licet_status         status; /* LICET_OK, or the limit or error that this part ran into */
+    licet_str            reason; /* how it was asked: "relation", "union", "intersection", "exclusion"; an arrow: "any",
+                                    "all"; and what has no children: "relationship", "wildcard", "identity", "self", "nil",
+                                    "cycle" (stands on the way to itself), "seen" (is told elsewhere) */
+    licet_str            operand;      /* an arrow as text: "parent->view"; or empty */
+    licet_str            relationship; /* the one that leads here or grants it; or empty */
+    licet_str            caveat_name;  /* of that relationship; or empty, and so are the next two */
     licet_str            caveat_expression;
-    licet_str            caveat_context; /* the values used, as JSON */
+    licet_str            caveat_context; /* the values that its parameters have, as JSON */
     const licet_str     *missing;        /* names of the parameters without a value */
     size_t               missing_count;
+    bool                 is_cut;      /* has more children than are told: a trace has at most some thousand nodes */
     size_t               first_child; /* children are nodes [first_child, first_child + child_count) */
     size_t               child_count;
 } licet_trace_node;
 
 #define LICET_TRACE_NODE_INIT                                                                       \
-    { sizeof(licet_trace_node), {0, 0}, {0, 0}, false, LICET_NO_PERMISSION, LICET_OK, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0, 0 }
+    { sizeof(licet_trace_node), {0, 0}, {0, 0}, false, LICET_NO_PERMISSION, LICET_OK, {0, 0}, {0, 0}, {0, 0}, {0, 0}, \
+      {0, 0}, {0, 0}, NULL, 0, false, 0, 0 }
 
 /**
- * Decides as licet_check() does, and tells how: the whole path of a grant; for a denial all that was tried. The
+ * Decides as licet_check() does, and tells how: the whole way of a grant; else all that was tried. The
  * decision is the root's permissionship, never another than licet_check()'s. When the check fails, *trace still says
  * how far it came.
  *

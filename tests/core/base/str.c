@@ -122,6 +122,20 @@ static void a_text_grows_by_appending(void **state)
     assert_int_equal(atomic_load(&memory.used), 0);
 }
 
+static void a_json_string_escapes_what_it_must(void **state)
+{
+    lic_memory memory;
+    lic_text   text;
+
+    (void)state;
+    lic_memory_init(&memory, NULL, SIZE_MAX);
+    lic_text_init(&text, &memory);
+    lic_text_add_json(&text, (lic_str){ "a\"b\\c\n\x01\0\xc3\xa9/", 11 });
+    lic_text_add_json(&text, NOT_GIVEN);
+    assert_true(lic_str_equal(lic_text_str(&text), LIC_STR("\"a\\\"b\\\\c\\n\\u0001\\u0000\xc3\xa9/\"\"\"")));
+    lic_text_free(&text);
+}
+
 static void a_buffer_holds_exactly_the_text_and_is_cleared_twice(void **state)
 {
     failing_memory source = fail_never();
@@ -241,6 +255,7 @@ int main(void)
         cmocka_unit_test(find_gives_the_first_place_or_the_end),
         cmocka_unit_test(trimming_takes_blanks_from_both_ends_only),
         cmocka_unit_test(a_text_grows_by_appending),
+        cmocka_unit_test(a_json_string_escapes_what_it_must),
         cmocka_unit_test(a_buffer_holds_exactly_the_text_and_is_cleared_twice),
         cmocka_unit_test(a_text_that_fits_its_block_is_moved_as_it_is),
         cmocka_unit_test(an_empty_text_gives_an_empty_buffer),
