@@ -330,15 +330,22 @@ static void write_expression(writer *w, lic_str text)
     write_str(w, lic_str_slice(text, start, text.size));
 }
 
-static void write_body(writer *w, const lic_ast_caveat *caveat)
+void lic_format_expression(const lic_ast_caveat *caveat, lic_text *out)
 {
     lic_cel_parameter parameters[LIC_MAX_PARAMETERS];
     lic_cel_source    source = lic_expression_source(caveat, parameters);
-    lic_text          text;
+
+    if (lic_cel_format(out->memory, &source, out, NULL) != LICET_OK)
+        out->failed = true;
+}
+
+static void write_body(writer *w, const lic_ast_caveat *caveat)
+{
+    lic_text text;
 
     lic_text_init(&text, w->out->memory);
-    if (lic_cel_format(w->out->memory, &source, &text, NULL) != LICET_OK || text.failed)
-        w->out->failed = true;
+    lic_format_expression(caveat, &text);
+    w->out->failed |= text.failed;
     write_literal(w, "\t");
     write_expression(w, lic_text_str(&text));
     write_literal(w, "\n");
@@ -385,4 +392,18 @@ void lic_format(const lic_ast *ast, lic_text *out)
     }
     write_all(&w, &items, out);
     lic_text_free(&items);
+}
+
+void lic_format_type(const lic_ast_type *type, lic_text *out)
+{
+    writer w = { .out = out };
+
+    write_type(&w, type);
+}
+
+void lic_format_expr(const lic_ast_expr *expr, lic_text *out)
+{
+    writer w = { .out = out };
+
+    write_expr(&w, expr);
 }
