@@ -1,0 +1,341 @@
+/* Which subjects: a stream that finds its whole answer, or as much of it as the limit lets through, when it is first
+ * asked. Whether a subject is in can depend on everything that the question leads to, so a smaller part would be no
+ * less work; what is kept of each subject is two numbers. */
+#include "datastore/context.h"
+#include "datastore/object.h"
+#include "datastore/typing.h"
+#include "engine/context.h"
+#include "engine/stream.h"
+#include "eval/lookup_subjects.h"
+
+#define TIMEOUT_MS 30000u /* SpiceDB: of a streaming call */
+
+typedef struct lookup {
+    licet_stream            base;
+    lic_arena               arena; /* all that the stream keeps */
+    lic_rel                 relation;
+    uint32_t                node;        /* of the resource */
+    lic_str                 resource_id; /* the id of LIC_NO_NODE, which only the resource can be */
+    bool                    is_nobody;   /* the resource is "*" */
+    uint32_t                subject_definition;
+    lic_type                subject_type;
+    lic_slot                subject_slot;
+    lic_lookup_page         page;
+    lic_context_values      values;
+    bool                    is_found;
+    lic_lookup_answer       answer;
+    licet_excluded_subject *excluded; /* answer.exclusions, as they are given out */
+    size_t                  next;
+    bool                    has_place;
+    lic_cursor              place; /* after what was returned last */
+    char                    cursor[LIC_CURSOR_CAPACITY];
+} lookup;
+
+/* --------------------------------------------------------- requests and names */
+
+static licet_status shapes_check(const licet_lookup_subjects_request *request, licet_error **error)
+{
+    licet_status status;
+
+    LIC_TRY(lic_object_check("resource", request->resource, true, error));
+    LIC_TRY(lic_relation_check("permission", request->permission, error));
+    LIC_TRY(lic_type_check("subject_type", request->subject_type, error));
+    if (lic_str_given(request->subject_relation))
+        LIC_TRY(lic_relation_check("subject_relation", request->subject_relation, error));
+    if (request->limit > LIC_MAX_PAGE)
+        status =
+            lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
+                            LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)request->limit);
+done:
+    return status;
+}
+
+static licet_status find_slot(lookup *l, const lic_program *program, const licet_lookup_subjects_request *request,
+                              licet_error **error)
+{
+    lic_rel      relation;
+    licet_status status;
+
+    LIC_TRY(lic_find_definition(program, request->subject_type, &l->subject_definition, error));
+    l->subject_type = program->definitions[l->subject_definition].type;
+    l->subject_slot = program->definitions[l->subject_definition].ellipsis;
+    if (!lic_str_given(request->subject_relation))
+        return LICET_OK;
+    LIC_TRY(lic_find_relation(program, l->subject_definition, request->subject_relation, &relation, error));
+    l->subject_slot = program->relations[relation].slot;
+done:
+    return status;
+}
+
+/* The names and the resource's id as numbers. */
+static licet_status resolve(lookup *l, const lic_snapshot *snapshot, const licet_lookup_subjects_request *request,
+                            licet_error **error)
+{
+    const lic_program *program  = lic_engine_program(l->base.engine, snapshot);
+    lic_object         resource = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
+    uint32_t           definition;
+    licet_status       status;
+
+    lic_object_split(request->resource, &resource);
+    LIC_TRY(lic_find_definition(program, resource.type, &definition, error));
+    LIC_TRY(lic_find_relation(program, definition, request->permission, &l->relation, error));
+    LIC_TRY(find_slot(l, program, request, error));
+    l->node      = lic_snapshot_find_node(snapshot, program->definitions[definition].type, resource.id);
+    l->is_nobody = l->node == LIC_WILDCARD_NODE;
+    if (l->node == LIC_NO_NODE) {
+        l->resource_id = lic_arena_str(&l->arena, resource.id);
+        if (!lic_str_given(l->resource_id))
+            status = lic_fail_memory(error);
+    }
+done:
+    return status;
+}
+
+/* -------------------------------------------------------------------- cursors */
+
+static void digest_str(lic_text *out, lic_str s)
+{
+    lic_text_add_char(out, lic_str_given(s) ? '+' : '-');
+    lic_text_add_u64(out, s.size);
+    lic_text_add_char(out, ':');
+    lic_text_add(out, s);
+}
+
+/* What a cursor is bound to: everything else. Of the context it is the values, however they were given. */
+static licet_status digest_of(const lookup *l, const licet_lookup_subjects_request *request,
+                              uint8_t digest[LIC_DIGEST_BYTES], licet_error **error)
+{
+    licet_status status = LICET_OK;
+    lic_text     text;
+
+    lic_text_init(&text, l->base.engine->memory);
+    lic_text_add_literal(&text, "subjects ");
+    digest_str(&text, request->resource);
+    digest_str(&text, request->permission);
+    digest_str(&text, request->subject_type);
+    digest_str(&text, request->subject_relation);
+    digest_str(&text, request->consistency.token);
+    lic_text_add_u64(&text, (uint64_t)request->consistency.freshness);
+    lic_text_add_char(&text, request->without_wildcards ? 'w' : ',');
+    lic_text_add_u64(&text, request->limit);
+    lic_text_add_char(&text, ',');
+    if (!lic_context_print_values(&l->values, &text) || text.failed)
+        status = lic_fail_memory(error);
+    else
+        lic_digest(&l->base.engine->identity, lic_text_str(&text), digest);
+    lic_text_free(&text);
+    return status;
+}
+
+/* A cursor outranks the consistency. */
+static licet_status pin(lookup *l, const licet_lookup_subjects_request *request, lic_snapshot *snapshot,
+                        licet_error **error)
+{
+    uint8_t      digest[LIC_DIGEST_BYTES];
+    licet_status status = digest_of(l, request, digest, error);
+
+    if (status != LICET_OK)
+        return status;
+    if (!lic_str_given(request->cursor)) {
+        memcpy(l->place.digest, digest, sizeof digest);
+        return lic_engine_pin(l->base.engine, &request->consistency, snapshot, error);
+    }
+    status = lic_cursor_read(&l->base.engine->identity, request->cursor, &l->place, error);
+    if (status != LICET_OK)
+        return status;
+    if (memcmp(l->place.digest, digest, sizeof digest) != 0)
+        return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
+                               "the cursor belongs to another request");
+    l->has_place = true;
+    l->page.from = (uint64_t)l->place.after.subject.node + 1;
+    return lic_engine_pin_at(l->base.engine, l->place.revision, snapshot, error);
+}
+
+static licet_str cursor_of(licet_stream *stream)
+{
+    lookup *l = (lookup *)stream;
+
+    if (!l->has_place)
+        return (licet_str){ NULL, 0 };
+    return (licet_str){ l->cursor, lic_cursor_make(&stream->engine->identity, &l->place, l->cursor) };
+}
+
+/* -------------------------------------------------------------------- answers */
+
+static lic_str id_of(const lookup *l, uint32_t node)
+{
+    return node == LIC_NO_NODE ? l->resource_id : lic_graph_node_id(l->base.engine->graph, l->subject_type, node);
+}
+
+static licet_permissionship permissionship_of(const lic_looked_up *subject)
+{
+    return subject->missing == 0 ? LICET_HAS_PERMISSION : LICET_CONDITIONAL_PERMISSION;
+}
+
+static licet_status list_excluded(lookup *l, licet_error **error)
+{
+    l->excluded = lic_new_array(&l->arena, l->answer.exclusion_count, licet_excluded_subject);
+    if (l->excluded == NULL)
+        return lic_fail_memory(error);
+    for (size_t i = 0; i < l->answer.exclusion_count; i++) {
+        const lic_looked_up     *exclusion = &l->answer.exclusions[i];
+        const lic_missing_names *missing   = &l->answer.missing[exclusion->missing];
+
+        l->excluded[i] = (licet_excluded_subject){ .subject_id     = id_of(l, exclusion->node),
+                                                   .permissionship = permissionship_of(exclusion),
+                                                   .missing        = missing->names,
+                                                   .missing_count  = missing->count };
+    }
+    return LICET_OK;
+}
+
+static licet_status find_at(lookup *l, const lic_snapshot *snapshot, licet_error **error)
+{
+    const licet_engine *engine = l->base.engine;
+    lic_moment          moment;
+    lic_arena           arena;
+    lic_eval            eval;
+    licet_status        status;
+
+    lic_arena_init(&arena, engine->memory);
+    lic_eval_init(&eval, lic_engine_program(engine, snapshot), snapshot, &arena, &engine->limits);
+    lic_eval_subject(&eval, l->subject_definition, (lic_ref){ l->subject_slot, LIC_NO_NODE });
+    lic_engine_begin_moment(engine, &moment);
+    eval.moment  = &moment;
+    eval.context = &l->values;
+    eval.strict  = engine->strict;
+    status       = lic_lookup_subjects(&eval, l->relation, l->node, TIMEOUT_MS, &l->page, &l->arena, &l->answer, error);
+    lic_arena_free(&arena);
+    return status;
+}
+
+static licet_status find(lookup *l, licet_error **error)
+{
+    lic_snapshot snapshot;
+    licet_status status = lic_engine_pin_at(l->base.engine, l->base.revision, &snapshot, error);
+
+    if (status != LICET_OK)
+        return status;
+    if (!l->is_nobody)
+        status = find_at(l, &snapshot, error);
+    lic_snapshot_unpin(&snapshot);
+    if (status == LICET_OK)
+        status = list_excluded(l, error);
+    if (status != LICET_OK)
+        l->answer = (lic_lookup_answer){ .count = 0 };
+    l->is_found = status == LICET_OK;
+    return status;
+}
+
+static licet_status next_subject(licet_stream *stream, void *record, bool *found, licet_error **error)
+{
+    lookup                  *l       = (lookup *)stream;
+    licet_found_subject     *subject = record;
+    const lic_looked_up     *looked_up;
+    const lic_missing_names *missing;
+    licet_status             status;
+
+    if (!l->is_found) {
+        status = find(l, error);
+        if (status != LICET_OK)
+            return status;
+    }
+    if (l->next == l->answer.count)
+        return LICET_OK;
+    looked_up               = &l->answer.subjects[l->next++];
+    missing                 = &l->answer.missing[looked_up->missing];
+    subject->subject_id     = id_of(l, looked_up->node);
+    subject->permissionship = permissionship_of(looked_up);
+    subject->missing        = missing->names;
+    subject->missing_count  = missing->count;
+    if (looked_up->node == LIC_WILDCARD_NODE) {
+        subject->excluded       = l->excluded;
+        subject->excluded_count = l->answer.exclusion_count;
+    }
+    l->place.after.subject = (lic_ref){ l->subject_slot, looked_up->node };
+    l->has_place           = true;
+    *found                 = true;
+    return LICET_OK;
+}
+
+static void end_lookup(licet_stream *stream)
+{
+    lic_arena_free(&((lookup *)stream)->arena);
+}
+
+static const lic_stream_methods methods = { LIC_STREAM_SUBJECTS, next_subject, cursor_of, end_lookup };
+
+/* ------------------------------------------------------------------ beginning */
+
+/* Of the request of a lookup, what a check's request says in the same way. */
+static licet_check_request context_of(const licet_lookup_subjects_request *request)
+{
+    licet_check_request asked = LICET_CHECK_REQUEST_INIT;
+
+    asked.context          = request->context;
+    asked.prepared_context = request->prepared_context;
+    return asked;
+}
+
+/* In the order of errors: the context's own, revision, size of the context, names (api.md 3). */
+static licet_status fill(lookup *l, const licet_lookup_subjects_request *request, licet_error **error)
+{
+    const licet_check_request asked = context_of(request);
+    lic_snapshot              snapshot;
+    size_t                    wire_bytes;
+    licet_status              status;
+
+    LIC_TRY(lic_request_context_read("", &asked, l->base.engine->strict, &l->arena, &l->values, &wire_bytes, error));
+    LIC_TRY(pin(l, request, &snapshot, error));
+    l->base.revision  = snapshot.revision;
+    l->place.revision = snapshot.revision;
+    status            = lic_context_size_check("", wire_bytes, error);
+    if (status == LICET_OK)
+        status = resolve(l, &snapshot, request, error);
+    lic_snapshot_unpin(&snapshot);
+done:
+    return status;
+}
+
+static licet_status lookup_new(licet_engine *engine, const licet_lookup_subjects_request *request, licet_stream **out,
+                               licet_error **error)
+{
+    lookup      *l = lic_stream_new(engine, &methods, sizeof *l);
+    licet_status status;
+
+    if (l == NULL)
+        return lic_fail_memory(error);
+    l->page = (lic_lookup_page){ 0, request->limit == 0 ? UINT64_MAX : request->limit, request->without_wildcards };
+    lic_arena_init(&l->arena, engine->memory);
+    status = fill(l, request, error);
+    if (status == LICET_OK)
+        *out = &l->base;
+    else
+        licet_stream_release(&l->base);
+    return status;
+}
+
+licet_status licet_lookup_subjects(licet_engine *engine, const licet_lookup_subjects_request *request,
+                                   licet_stream **stream, licet_error **error)
+{
+    licet_check_request asked;
+    lic_call            call;
+    licet_status        status;
+
+    lic_error_begin(error);
+    if (stream == NULL)
+        return lic_fail_record(error, "stream");
+    *stream = NULL;
+    if (!LIC_RECORD_KNOWN(request))
+        return lic_fail_record(error, "request");
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    asked = context_of(request);
+    LIC_TRY(lic_request_context_check(&asked, error));
+    LIC_TRY(shapes_check(request, error));
+    status = lookup_new(engine, request, stream, error);
+done:
+    lic_engine_leave(&call);
+    return status;
+}
