@@ -444,6 +444,36 @@ static void usersets_of_a_leaf_that_holds_no_such_type_are_not_walked(void **sta
 
 /* ------------------------------------------------------- steps, time, memory */
 
+/* The rows are skipped only where there is depth to walk them, so what is remembered of that needs as much. */
+static void rows_that_were_skipped_are_not_skipped_for_a_goal_that_could_not_walk_them(void **state)
+{
+    check_world w;
+    check_bulk  bulk;
+
+    (void)state;
+    assert_true(check_world_open(&w, NULL,
+                                 "use self\ndefinition user {}\ndefinition group {\n relation boss: user\n}\n"
+                                 "definition doc {\n relation owner: group#boss\n permission view = self - owner\n}\n"
+                                 "definition shelf {\n relation holds: doc\n permission view = holds->view\n}\n"
+                                 "definition room {\n relation holds: shelf\n permission view = holds->view\n}\n"));
+    assert_true(check_world_write(&w, "room:r#holds@shelf:s\nshelf:s#holds@doc:d\ndoc:d#owner@group:g#boss"));
+    w.limits.max_depth = 4;
+    assert_int_equal(check_world_ask(&w, "shelf:s#view@doc:d"), ANSWER_YES);
+    assert_int_equal(check_world_ask(&w, "room:r#view@doc:d"), ANSWER_DEPTH);
+    write_chain(&w, "shelf:s?#holds@doc:d?", 1, 30);
+    check_bulk_open(&bulk, &w);
+    for (int i = 0; i < 30; i++) { /* until a memo is kept */
+        char question[64];
+
+        fill(question, sizeof question, "shelf:s?#view@doc:d", i, 0);
+        check_bulk_ask(&bulk, question);
+    }
+    assert_int_equal(check_bulk_ask(&bulk, "shelf:s#view@doc:d"), ANSWER_YES);
+    assert_int_equal(check_bulk_ask(&bulk, "room:r#view@doc:d"), ANSWER_DEPTH);
+    check_bulk_close(&bulk);
+    check_world_close(&w);
+}
+
 static void the_step_limit_is_an_error_one_step_over_and_an_answer_at_the_limit(void **state)
 {
     check_world w;
@@ -565,6 +595,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_100000_groups_gives_up_at_once),
         cmocka_unit_test(an_outsider_of_a_large_group_costs_one_probe),
         cmocka_unit_test(usersets_of_a_leaf_that_holds_no_such_type_are_not_walked),
+        cmocka_unit_test(rows_that_were_skipped_are_not_skipped_for_a_goal_that_could_not_walk_them),
         cmocka_unit_test(the_step_limit_is_an_error_one_step_over_and_an_answer_at_the_limit),
         cmocka_unit_test(the_fixpoint_counts_steps_too),
         cmocka_unit_test(a_check_that_takes_too_long_is_an_error),
