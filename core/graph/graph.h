@@ -198,6 +198,11 @@ bool lic_walk_next(lic_walk *walk, lic_ref *end);
 bool lic_walk_has(const lic_walk *walk, lic_ref subject, uint32_t *attribute);
 void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot);
 
+/* For walks over one slot that have not gone on yet. `walk` keeps what comes in order, `rest` gets what does not; */
+void lic_walk_split(lic_walk *walk, lic_walk *rest);
+/* and one that was split leaves out what lies before `from`, a far end of that slot. */
+void lic_walk_seek(lic_walk *walk, lic_ref from);
+
 /* The subjects of a resource, for who wants to look at them all at once. Two words, so that it comes in registers. */
 typedef struct lic_glance {
     const uint64_t *keys; /* sorted */
