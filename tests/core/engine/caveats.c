@@ -474,6 +474,51 @@ static void in_a_cycle_too_what_decides_beats_an_error(void **state)
                rows);
 }
 
+static void a_condition_beside_what_has_no_answer_is_an_error_where_nothing_decides(void **state)
+{
+    static const expectation rows[] = {
+        { "club:c#either@user:u", NULL, "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "club:c#both@user:u", NULL, "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "club:c#both@user:u", "{\"grade\":1}", "no" },
+        { "club:c#both@user:u", "{\"grade\":2}", "yes" },
+    };
+
+    (void)state;
+    CHECK_ROWS(HOURS "definition club { relation all: user\n relation out: club#inside\n"
+                     " relation maybe: user with level\n permission inside = all - out\n"
+                     " permission either = inside + maybe\n permission both = either & maybe\n}\n",
+               "club:c#all@user:u\nclub:c#out@club:c#inside\nclub:c#maybe@user:u[level]", rows);
+}
+
+static void a_caveat_decides_also_beside_a_branch_that_is_too_deep(void **state)
+{
+    static const expectation rows[] = {
+        { "doc:a#either@user:u", NULL, "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "doc:a#either@user:u", "{\"grade\":1}", "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "doc:a#either@user:u", "{\"grade\":2}", "yes" },
+        { "doc:a#both@user:u", NULL, "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "doc:a#both@user:u", "{\"grade\":2}", "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "doc:a#both@user:u", "{\"grade\":1}", "no" },
+        { "doc:a#less@user:u", "{\"grade\":2}", "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "doc:a#less@user:u", "{\"grade\":1}", "no" },
+        { "doc:a#rest@user:u", "{\"grade\":2}", "failed MAXIMUM_DEPTH_EXCEEDED" },
+    };
+    licet_options options = LICET_OPTIONS_INIT;
+    engine_world  w;
+
+    (void)state;
+    options.max_depth = 4;
+    world_open(&w, &options,
+               HOURS "definition doc { relation parent: doc\n relation viewer: user with level\n"
+                     " permission far = parent->far\n permission either = far + viewer\n"
+                     " permission both = far & viewer\n permission less = viewer - far\n"
+                     " permission rest = far - viewer\n}\n",
+               "doc:a#parent@doc:b\ndoc:b#parent@doc:c\ndoc:c#parent@doc:d\ndoc:d#parent@doc:e\n"
+               "doc:a#viewer@user:u[level]");
+    expect(&w, rows, COUNT(rows));
+    world_close(&w);
+}
+
 /* --------------------------------------------------------------- expiration */
 
 #define SECOND INT64_C(1000000000)
@@ -1186,6 +1231,8 @@ int main(void)
         cmocka_unit_test(a_cycle_under_caveats_adds_nothing),
         cmocka_unit_test(a_cycle_through_an_exclusion_has_no_answer_only_where_its_caveat_holds),
         cmocka_unit_test(in_a_cycle_too_what_decides_beats_an_error),
+        cmocka_unit_test(a_condition_beside_what_has_no_answer_is_an_error_where_nothing_decides),
+        cmocka_unit_test(a_caveat_decides_also_beside_a_branch_that_is_too_deep),
         cmocka_unit_test(a_relationship_is_there_until_it_expires),
         cmocka_unit_test(a_time_before_1970_and_one_after_2262_are_times),
         cmocka_unit_test(an_old_snapshot_is_judged_by_the_time_of_the_check),
