@@ -704,8 +704,9 @@ void lic_eval_init(lic_eval *eval, const lic_program *program, const lic_snapsho
 
 static void forget(lic_eval *eval)
 {
-    eval->memo  = NULL;
-    eval->goals = 0;
+    eval->memo       = NULL;
+    eval->goals      = 0;
+    eval->met_caveat = false;
 }
 
 void lic_eval_subject(lic_eval *eval, uint32_t definition, lic_ref subject)

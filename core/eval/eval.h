@@ -68,7 +68,7 @@ typedef struct lic_eval {
     uint64_t            next_look;   /* past so many steps, limits.max_steps and the clock are looked at */
     uint64_t            deadline_ms; /* 0: the clock was not read yet */
     uint64_t            work;        /* on caveats, since the clock was looked at; in steps of theirs */
-    bool                met_caveat;  /* by the question now asked */
+    bool                met_caveat;  /* since the memo began: what it remembers may hang on one */
     bool                judges;      /* caveats where they are met, not in the end: memo is for this context alone */
     /* For rows with attributes. The caller may set these after lic_eval_init(). */
     lic_moment               *moment;   /* NULL: the system's clock, read for each row */

@@ -134,7 +134,6 @@ static inline void lic_goal_reset_steps(lic_eval *eval)
     eval->steps       = 0;
     eval->deadline_ms = 0;
     eval->work        = 0;
-    eval->met_caveat  = false;
     eval->next_look   = eval->limits.max_steps < LIC_STEPS_PER_CLOCK ? eval->limits.max_steps : LIC_STEPS_PER_CLOCK;
 }
 
