@@ -173,6 +173,26 @@ static void in_none_nothing_is_looked_for(void **state)
     assert_cel_cases(cases, COUNT(cases));
 }
 
+/* ".x" is always the parameter. So no expression can mean a variable of that name, and filter(), which makes its list of
+ * what its first argument says, makes it of the parameter. */
+static void a_variable_behind_a_dot_is_beyond_reach(void **state)
+{
+    static const cel_case cases[] = {
+        { "x bool", "[1, 2].exists_one(.e, x)", "{\"x\": true}", "false" },
+        { "x int", "[1, 2].all(.x, x == 7 && .x == 7)", "{\"x\": 7}", "true" },
+        { "x int", "[1, 2].exists(.x, x == 1)", "{\"x\": 7}", "false" },
+        { "x int", "[1, 2].map(.x, x)", "{\"x\": 7}", "[7, 7]" },
+        { "x int", "[1, 2].map(.x, x > 0, .x)", "{}", "missing: x" },
+        { "x int", "[1, 2].map(x, [5].map(.x, x)) == [[1], [2]] && .x == 7", "{\"x\": 7}", "true" },
+        { "x int", "[1, 2].filter(.x, true)", "{\"x\": 7}", "[7, 7]" },
+        { "x int", "[1, 2].filter(.x, x < 0)", "{\"x\": 7}", "[]" },
+        { "x int", "[1, 2].filter(. x, true)", "{}", "missing: x" },
+    };
+
+    (void)state;
+    assert_cel_cases(cases, COUNT(cases));
+}
+
 /* {"l":[1,1,...]} */
 static char *ones(size_t count)
 {
@@ -308,6 +328,7 @@ int main(void)
         cmocka_unit_test(code_by_hand_runs_without_memory),
         cmocka_unit_test(unknowns_and_errors_flow_as_in_spicedb),
         cmocka_unit_test(in_none_nothing_is_looked_for),
+        cmocka_unit_test(a_variable_behind_a_dot_is_beyond_reach),
         cmocka_unit_test(work_without_end_is_stopped),
         cmocka_unit_test(every_step_is_counted),
         cmocka_unit_test(every_failed_allocation_is_survived),
