@@ -121,7 +121,7 @@ def judge(seen, found, case, mine, theirs):
     """Do both say the same?"""
     if mine.same(theirs):
         return True
-    known = caveat_known.of_answers(case, mine, spicedb_answer)
+    known = caveat_known.of_answers(case, mine, theirs, spicedb_answer)
     if known is not None:
         seen["known: " + known] += 1
     else:
@@ -163,14 +163,17 @@ def answer_of(peer, case):
 
 
 def spicedb_answer(case):
-    return answer_of(caveat_peers.SpiceDB, case)
+    try:
+        return answer_of(caveat_peers.SpiceDB, case)
+    except spicedb.SpiceDBError as error:
+        return caveat_peers.Answer("does not compile", detail=str(error))
 
 
 def answers(case):
-    """Both answers to a single case; None when it does not compile for both."""
+    """Both answers to a single case; None when it does not compile."""
     try:
         return answer_of(caveat_peers.Licet, case), spicedb_answer(case)
-    except (licet.SchemaError, spicedb.SpiceDBError):
+    except licet.SchemaError:
         return None
 
 
@@ -178,7 +181,7 @@ def differ(case):
     both = answers(case)
     if both is None or both[0].same(both[1]):
         return False
-    return caveat_known.of_answers(case, both[0], spicedb_answer) is None
+    return caveat_known.of_answers(case, *both, spicedb_answer) is None
 
 
 # ---------------------------------------------------------------------- run
