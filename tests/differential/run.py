@@ -100,7 +100,8 @@ class Examiner:
 
     def ask_bulk_with(self, context, pairs):
         """As ask_bulk(); questions with this context leave theirs to the whole bulk."""
-        items = [self._item(question)[: 3 if question.context == context else 4] for question, _ in pairs]
+        # By identity: to Python {"x": 1} and {"x": True} are equal.
+        items = [self._item(question)[: 3 if question.context is context else 4] for question, _ in pairs]
         results = self.engine.check_bulk(items, context=context)
         self._compare("bulk with a context", self.world, pairs, map(outcome, results))
 
