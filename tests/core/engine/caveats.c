@@ -474,6 +474,13 @@ static void in_a_cycle_too_what_decides_beats_an_error(void **state)
                rows);
 }
 
+#define CLUB                                                             \
+    HOURS                                                                \
+    "definition club { relation all: user\n relation out: club#inside\n" \
+    " relation maybe: user with level\n permission inside = all - out\n" \
+    " permission either = inside + maybe\n permission both = either & maybe\n}\n"
+#define CLUB_LINES "club:c#all@user:u\nclub:c#out@club:c#inside\nclub:c#maybe@user:u[level]"
+
 static void a_condition_beside_what_has_no_answer_is_an_error_where_nothing_decides(void **state)
 {
     static const expectation rows[] = {
@@ -484,11 +491,17 @@ static void a_condition_beside_what_has_no_answer_is_an_error_where_nothing_deci
     };
 
     (void)state;
-    CHECK_ROWS(HOURS "definition club { relation all: user\n relation out: club#inside\n"
-                     " relation maybe: user with level\n permission inside = all - out\n"
-                     " permission either = inside + maybe\n permission both = either & maybe\n}\n",
-               "club:c#all@user:u\nclub:c#out@club:c#inside\nclub:c#maybe@user:u[level]", rows);
+    CHECK_ROWS(CLUB, CLUB_LINES, rows);
 }
+
+/* For a max_depth of 4. */
+#define TOO_DEEP                                                                                          \
+    HOURS                                                                                                 \
+    "definition doc { relation parent: doc\n relation viewer: user with level\n"                          \
+    " permission far = parent->far\n permission either = far + viewer\n permission both = far & viewer\n" \
+    " permission less = viewer - far\n permission rest = far - viewer\n}\n"
+#define TOO_DEEP_LINES \
+    "doc:a#parent@doc:b\ndoc:b#parent@doc:c\ndoc:c#parent@doc:d\ndoc:d#parent@doc:e\ndoc:a#viewer@user:u[level]"
 
 static void a_caveat_decides_also_beside_a_branch_that_is_too_deep(void **state)
 {
@@ -508,13 +521,7 @@ static void a_caveat_decides_also_beside_a_branch_that_is_too_deep(void **state)
 
     (void)state;
     options.max_depth = 4;
-    world_open(&w, &options,
-               HOURS "definition doc { relation parent: doc\n relation viewer: user with level\n"
-                     " permission far = parent->far\n permission either = far + viewer\n"
-                     " permission both = far & viewer\n permission less = viewer - far\n"
-                     " permission rest = far - viewer\n}\n",
-               "doc:a#parent@doc:b\ndoc:b#parent@doc:c\ndoc:c#parent@doc:d\ndoc:d#parent@doc:e\n"
-               "doc:a#viewer@user:u[level]");
+    world_open(&w, &options, TOO_DEEP, TOO_DEEP_LINES);
     expect(&w, rows, COUNT(rows));
     world_close(&w);
 }
@@ -971,6 +978,48 @@ static void fail_next(const failing_memory *memory, size_t n)
     memory->counts->fail_end   = memory->counts->fail_first + 1;
 }
 
+/* Each question until it needs no more allocations. */
+static void survive(engine_world *w, const failing_memory *memory, const expectation *cases, size_t count)
+{
+    const size_t live = memory->counts->live_blocks;
+
+    for (size_t i = 0; i < count; i++) {
+        bool failed = true;
+
+        for (size_t n = 0; failed; n++) {
+            fail_next(memory, n);
+            failed = strcmp(world_ask(w, cases[i].question, cases[i].context), "failed nomem") == 0;
+            if (!failed)
+                assert_string_equal(w->text, cases[i].answer);
+            assert_int_equal(memory->counts->live_blocks, live);
+        }
+        fail_next(memory, SIZE_MAX / 2);
+    }
+}
+
+static void a_check_beside_what_has_no_answer_survives_every_failed_allocation(void **state)
+{
+    static const expectation clubs[] = {
+        { "club:c#both@user:u", NULL, "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "club:c#both@user:u", "{\"grade\":2}", "yes" },
+    };
+    static const expectation deep[] = {
+        { "doc:a#either@user:u", NULL, "failed MAXIMUM_DEPTH_EXCEEDED" },
+        { "doc:a#either@user:u", "{\"grade\":2}", "yes" },
+    };
+    failing_memory memory = fail_never();
+    engine_world   w;
+
+    (void)state;
+    world_open(&w, &memory.options, CLUB, CLUB_LINES);
+    survive(&w, &memory, clubs, COUNT(clubs));
+    world_close(&w);
+    memory.options.max_depth = 4;
+    world_open(&w, &memory.options, TOO_DEEP, TOO_DEEP_LINES);
+    survive(&w, &memory, deep, COUNT(deep));
+    world_close(&w);
+}
+
 static void a_check_with_caveats_survives_every_failed_allocation(void **state)
 {
     static const expectation cases[] = {
@@ -982,23 +1031,10 @@ static void a_check_with_caveats_survives_every_failed_allocation(void **state)
     };
     engine_world   w;
     failing_memory memory = fail_never();
-    size_t         live;
 
     (void)state;
     world_open(&w, &memory.options, WARD, MEMORY_LINES);
-    live = memory.counts->live_blocks;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        bool failed = true;
-
-        for (size_t n = 0; failed; n++) {
-            fail_next(&memory, n);
-            failed = strcmp(world_ask(&w, cases[i].question, cases[i].context), "failed nomem") == 0;
-            if (!failed)
-                assert_string_equal(w.text, cases[i].answer);
-            assert_int_equal(memory.counts->live_blocks, live);
-        }
-        fail_next(&memory, SIZE_MAX / 2);
-    }
+    survive(&w, &memory, cases, COUNT(cases));
     world_close(&w);
 }
 
@@ -1247,6 +1283,7 @@ int main(void)
         cmocka_unit_test(an_oversized_or_broken_context_of_any_item_fails_the_whole_request),
         cmocka_unit_test(the_order_of_operands_does_not_change_the_answer),
         cmocka_unit_test(a_check_with_caveats_survives_every_failed_allocation),
+        cmocka_unit_test(a_check_beside_what_has_no_answer_survives_every_failed_allocation),
         cmocka_unit_test(a_bulk_check_with_contexts_survives_every_failed_allocation),
         cmocka_unit_test(a_context_survives_every_failed_allocation),
         cmocka_unit_test(what_is_missing_outlives_the_engine),
