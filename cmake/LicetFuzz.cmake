@@ -1,5 +1,5 @@
-# Of each entry of tests/fuzz/: with LICET_FUZZ a libFuzzer program; with LICET_TESTS a test that runs the inputs that are
-# kept under tests/fuzz/corpus/.
+# Of each entry of tests/fuzz/: with LICET_FUZZ a libFuzzer program; with LICET_TESTS a test that runs the inputs that
+# are kept under tests/fuzz/corpus/.
 file(GLOB LICET_FUZZERS CONFIGURE_DEPENDS tests/fuzz/*.c)
 
 # What both are made of.

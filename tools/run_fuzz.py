@@ -1,7 +1,7 @@
 """Fuzzes the entries of tests/fuzz/, from the inputs that are kept under tests/fuzz/corpus/.
 
     run_fuzz.py [--seconds N] [--jobs N] [ENTRY ...]     each entry for so long; ends with one line for each
-    run_fuzz.py --keep [ENTRY ...]                       keeps what earlier runs have found, and nothing that adds nothing
+    run_fuzz.py --keep [ENTRY ...]                       keeps what earlier runs have found, as far as it adds something
 
 A finding is an input that breaks a law of its entry, makes a sanitizer speak, takes too long or too much memory. It is
 written to build/fuzz/findings/ENTRY/, and the exit status is 1. What runs find lies in build/fuzz/found/ENTRY/ until it
@@ -66,8 +66,8 @@ class Progress:
 
     def __str__(self) -> str:
         return (
-            f"{self.entry:14}{self.runs:12,} runs {self.seconds:6.0f} s {self.edges:7,} edges {self.features:7,} features"
-            f" {self.inputs:6,} inputs {self.findings:4} findings"
+            f"{self.entry:14}{self.runs:12,} runs {self.seconds:6.0f} s {self.edges:7,} edges"
+            f" {self.features:7,} features {self.inputs:6,} inputs {self.findings:4} findings"
         )
 
 
@@ -135,8 +135,8 @@ def fuzz_all(entries: list[str], seconds: int, jobs: int) -> int:
 
 
 def keep(entry: str) -> int:
-    """The fewest inputs that reach all that kept and found ones reach, each of them small. Those that somebody has given
-    a name stay: libFuzzer's are named after their digest."""
+    """The fewest inputs that reach all that kept and found ones reach, each of them small. Those that somebody has
+    given a name stay: libFuzzer's are named after their digest."""
     kept = SOURCES / "corpus" / entry
     small = folder("small", entry)
     chosen = folder("chosen", entry)

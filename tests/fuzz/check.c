@@ -1,7 +1,7 @@
-/* The whole way of a caveat: an expression, a line end, values as JSON. The expression becomes a caveat of a schema, the
- * values come with the relationship, with the request, or with both; and what is asked is answered as the expression
- * says: yes, no, conditional on the names that are missing, or an error, which is never an answer. Unions, intersections
- * and exclusions keep to three-valued logic, with an error as unknown as a value that is missing. */
+/* The whole way of a caveat: an expression, a line end, values as JSON. The expression becomes a caveat of a schema,
+ * the values come with the relationship, with the request, or with both; and what is asked is answered as the
+ * expression says: yes, no, conditional on the names that are missing, or an error, which is never an answer. Unions,
+ * intersections and exclusions keep to three-valued logic, with an error as unknown as a value that is missing. */
 #include <string.h>
 
 #include "datastore/context.h"

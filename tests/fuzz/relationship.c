@@ -1,6 +1,6 @@
 /* The border of relationships: any bytes are read or refused, strictly no more than else, and what is read prints to a
- * text that reads as the same relationship and prints the same. An input that begins with NUL is a record instead, its fields divided by NUL: what
- * of it can be printed can be read. */
+ * text that reads as the same relationship and prints the same. An input that begins with NUL is a record instead, its
+ * fields divided by NUL: what of it can be printed can be read. */
 #include "caveat/json.h"
 #include "datastore/attribute.h"
 #include "datastore/context.h"

@@ -1,5 +1,5 @@
-/* The schema border: any bytes are parsed, checked and compiled, or refused with a place in them; and what is accepted is
- * so as its canonical form, which formats to itself. Strict, nothing is taken that is not taken else. */
+/* The schema border: any bytes are parsed, checked and compiled, or refused with a place in them; and what is accepted
+ * is so as its canonical form, which formats to itself. Strict, nothing is taken that is not taken else. */
 #include "must.h"
 #include "schema/format.h"
 #include "schema/parser.h"

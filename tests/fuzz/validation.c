@@ -8,7 +8,8 @@ typedef struct verdict {
     licet_report_counts counts;
 } verdict;
 
-/* YAML has more ends of lines than we have (CR, NEL, LS, PS); and libyaml finds the end of the text in a line of its own. */
+/* YAML has more ends of lines than we have (CR, NEL, LS, PS), and libyaml finds the end of the text in a line of its
+ * own. */
 static uint32_t yaml_lines(lic_str text)
 {
     return count_bytes(text, '\n') + count_bytes(text, '\r') + count_bytes(text, 0x85) + count_bytes(text, 0xa8) +
