@@ -43,7 +43,8 @@ static inline bool same_word(const char *a, const char *b)
     return memcmp(a, b, 8) == 0; /* of a size that is known: one comparison, not a call */
 }
 
-/* The same bytes? Names and ids are short: calling memcmp() takes longer than to look at them, by words that overlap. */
+/* The same bytes? Names and ids are short, and a call of memcmp() takes longer than to look at them: by words, which
+ * overlap. */
 static inline bool same_bytes(const char *a, const char *b, size_t size)
 {
     size_t i = 0;
