@@ -158,13 +158,18 @@ def of_answers(case, mine, theirs, ask):
         return "isSubtreeOf() of maps with lists, by chance"
     if is_unreached(case, mine, theirs, ask):
         return "isSubtreeOf() behind an unknown or an error"
-    names, same = [], case
+    named = []
     for name, rewritten in ANSWERS.items():
-        other = rewritten(same)
-        if str(other) != str(same):
-            names.append(name)
-            same = other
-    return " and ".join(names) if names and mine.same(ask(same)) else None
+        other = rewritten(case)
+        if str(other) == str(case):
+            continue
+        if mine.same(ask(other)):
+            return name
+        named.append(name)
+    together = case
+    for name in named:
+        together = ANSWERS[name](together)
+    return " and ".join(named) if len(named) > 1 and mine.same(ask(together)) else None
 
 
 # ------------------------------------------------------------------ schemas
