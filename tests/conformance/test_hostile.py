@@ -186,7 +186,7 @@ def answers(engine, case):
 
 
 def is_usable_after_check(engine, case):
-    """In a world of the case's own the viewer may hang on a caveat: then its documents make room for the plain world."""
+    """In a world of the case's own the viewer may hang on a caveat: its documents make room for the plain world."""
     if "schema" not in case.input:
         answers(engine, case)
         return
