@@ -2,10 +2,11 @@
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_TIME ?= 60
 PYTHON := .venv/bin/python
 IN_TREE := eval "$$(tools/env.sh)" &&
 
-.PHONY: help build setup-build setup-test native python env demo test bench tsan asan lint format clean
+.PHONY: help build setup-build setup-test setup-fuzz native python env demo test bench tsan asan lint fuzz fuzz-keep format clean
 
 help:
 	@echo 'make demo     build, then a short demonstration from Python and from Lua'
@@ -16,6 +17,8 @@ help:
 	@echo 'make tsan     the C tests under the thread sanitizer'
 	@echo 'make asan     the C, Python and Lua tests under the address and undefined-behaviour sanitizers'
 	@echo 'make lint     formatting, warnings of several tools'
+	@echo 'make fuzz     every fuzzer for FUZZ_TIME seconds (60), or those of FUZZ="cel_text ..."'
+	@echo 'make fuzz-keep   keeps what they have found as tests'
 	@echo 'make format   formats the C and Python sources'
 	@echo 'make clean    removes build/ and .venv'
 
@@ -24,6 +27,9 @@ setup-build:
 
 setup-test:
 	@tools/setup.sh test
+
+setup-fuzz:
+	@tools/setup.sh fuzz
 
 build: setup-build
 	@$(MAKE) native python
@@ -55,6 +61,12 @@ test: setup-test
 
 tsan asan lint: setup-test
 	@$(PYTHON) tools/run_tests.py $@
+
+fuzz: setup-fuzz
+	@$(PYTHON) tools/run_fuzz.py --seconds $(FUZZ_TIME) --jobs $(JOBS) $(FUZZ)
+
+fuzz-keep: setup-fuzz
+	@$(PYTHON) tools/run_fuzz.py --keep $(FUZZ)
 
 bench: build
 	@echo '==> Building the benchmarks' >&2

@@ -275,7 +275,8 @@ def differential() -> Count:
     """The short run; the long one is the same command with --checks 1000000."""
     total = pytest("differential", ["tests/differential"])
     for script in sources("tests/differential/run.py"):
-        total.add(one(run([str(VENV / "python"), script, "--seed", "1", "--checks", "20000"])))
+        for options in ([], ["--caveats"]):
+            total.add(one(run([str(VENV / "python"), script, "--seed", "1", "--checks", "20000", *options])))
     return total
 
 

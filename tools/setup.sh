@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is missing to build (`setup.sh build`) or also to test and lint (`setup.sh test`) licet on
-# a Debian-like system, and makes .venv. Asks nothing, does nothing when nothing is missing.
+# Installs what is missing to build (`setup.sh build`), or also to test and lint (`setup.sh test`) or to fuzz (`setup.sh
+# fuzz`), licet on a Debian-like system, and makes .venv. Asks nothing, does nothing when nothing is missing.
 set -eu
 cd "$(dirname "$0")/.."
 level=${1:-build}
@@ -18,6 +18,7 @@ need() {
 on_path() { command -v "$1"; }
 library() { pkg-config --exists "$@"; }
 python_can() { python3 -c "$1"; }
+has_libfuzzer() { test -e "$(clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a")"; }
 
 look() {
     missing=
@@ -48,6 +49,10 @@ look() {
         need cppcheck on_path cppcheck
         need clang-tidy on_path clang-tidy
         need util-linux on_path setarch
+    fi
+    if [ "$level" = fuzz ]; then
+        need clang on_path clang
+        need libclang-rt-dev has_libfuzzer
     fi
 }
 

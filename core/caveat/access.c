@@ -52,13 +52,18 @@ bool lic_cel_optional_of(lic_cel_run *run, const lic_cel_value *value, lic_cel_v
     return true;
 }
 
+bool lic_cel_is_none(const lic_cel_value *value)
+{
+    return value->kind == LIC_CEL_OPTIONAL && value->optional == NULL;
+}
+
 bool lic_cel_is_key(const lic_cel_value *key)
 {
     return key->kind == LIC_CEL_BOOL || key->kind == LIC_CEL_INT || key->kind == LIC_CEL_UINT ||
            key->kind == LIC_CEL_DOUBLE || key->kind == LIC_CEL_STRING;
 }
 
-/* What is reached through an optional is optional too. */
+/* What is reached through an optional is optional too. In none everything is none, whatever the key is. */
 bool lic_cel_get(lic_cel_run *run, lic_cel_access access, const lic_cel_value *container, const lic_cel_value *key,
                  lic_cel_value *result)
 {
@@ -66,6 +71,10 @@ bool lic_cel_get(lic_cel_run *run, lic_cel_access access, const lic_cel_value *c
     const lic_cel_value *value    = NULL;
     const char          *error    = NULL;
 
+    if (access != LIC_CEL_ACCESS_HAS && lic_cel_is_none(container)) {
+        *result = *container;
+        return true;
+    }
     if (!lic_cel_is_key(key)) {
         *result = lic_cel_error(LIC_CEL_NO_KEY);
         return true;

@@ -49,16 +49,38 @@ static const char *found_text(const lic_cel_value *value)
     }
 }
 
-/* Where in the parameter: "at index 3: ", nothing outside lists. */
+#define MOST_OF_A_KEY 64 /* bytes that are shown */
+
+/* A key in quotes, with "?" for all that could do harm in a log. */
+static void print_key(lic_str key, lic_text *out)
+{
+    lic_text_add_char(out, '"');
+    for (size_t i = 0; i < key.size && i < MOST_OF_A_KEY; i++) {
+        char c = key.data[i];
+
+        lic_text_add_char(out, c >= ' ' && c <= '~' && c != '"' && c != '\\' ? c : '?');
+    }
+    lic_text_add_char(out, '"');
+    if (key.size > MOST_OF_A_KEY)
+        lic_text_add_literal(out, "...");
+}
+
+/* Where in the parameter: "at key "k": at index 3: ". Of the outer lists and maps the item is already counted. */
 static void print_place(const converter *c, lic_text *out)
 {
-    const frame *top = c->depth == 0 ? NULL : &c->frames[c->depth - 1];
+    for (size_t i = 0; i < c->depth; i++) {
+        const frame *f    = &c->frames[i];
+        size_t       item = i + 1 < c->depth ? f->next - 1 : f->next;
 
-    if (top == NULL || top->items == NULL)
-        return;
-    lic_text_add_literal(out, "at index ");
-    lic_text_add_u64(out, top->next);
-    lic_text_add_literal(out, ": ");
+        if (f->items != NULL) {
+            lic_text_add_literal(out, "at index ");
+            lic_text_add_u64(out, item);
+        } else {
+            lic_text_add_literal(out, "at key ");
+            print_key(f->from->map->entries[item].key.text, out);
+        }
+        lic_text_add_literal(out, ": ");
+    }
 }
 
 static licet_status refuse_text(const converter *c, const lic_text *declared, const lic_text *wanted,

@@ -68,8 +68,10 @@ typedef enum lic_cel_access { LIC_CEL_ACCESS_PLAIN, LIC_CEL_ACCESS_OPTIONAL, LIC
 /* container[key], container[?key], has(container.key). A field's name is a key of kind STRING. */
 bool lic_cel_get(lic_cel_run *run, lic_cel_access access, const lic_cel_value *container, const lic_cel_value *key,
                  lic_cel_value *result);
-/* May a value of this kind be a key at all? Otherwise lic_cel_get() gives LIC_CEL_NO_KEY. */
+/* May a value of this kind be a key at all? Otherwise lic_cel_get() gives LIC_CEL_NO_KEY, save in none. */
 bool lic_cel_is_key(const lic_cel_value *value);
+/* Is it optional.none()? */
+bool lic_cel_is_none(const lic_cel_value *value);
 #define LIC_CEL_NO_KEY "invalid qualifier type"
 bool lic_cel_in(lic_cel_run *run, const lic_cel_value *value, const lic_cel_value *container, lic_cel_value *result);
 bool lic_cel_optional_of(lic_cel_run *run, const lic_cel_value *value, lic_cel_value *result);

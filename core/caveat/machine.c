@@ -138,14 +138,15 @@ static bool short_cut(machine *m, size_t count)
     return true;
 }
 
-/* v[key], v[?key] with one of them unknown or an error: see lic_cel_chain. */
+/* v[key], v[?key] with one of them unknown or an error: see lic_cel_chain. In none nothing is looked for, so its key may be
+ * either. */
 static bool short_cut_index(machine *m)
 {
     lic_cel_value *container = &m->stack[m->height - 2];
     lic_cel_value *key       = container + 1;
     bool           key_first = is_known(container);
 
-    if (is_known(container) && is_known(key))
+    if (lic_cel_is_none(container) || (is_known(container) && is_known(key)))
         return false;
     if (container->kind == LIC_CEL_UNKNOWN && container->chain != LIC_CEL_CHAIN_NONE && is_known(key) &&
         !lic_cel_is_key(key))

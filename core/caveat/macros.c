@@ -47,18 +47,33 @@ static bool expand_has(lic_cel_parser *p, lic_cel_node *call)
     return true;
 }
 
+/* ".name": a variable that no expression can mean, since what begins with a dot is never a variable. */
+static bool hide_variable(lic_cel_parser *p, lic_cel_node *call, lic_str name)
+{
+    char *hidden = lic_arena_alloc(p->arena, name.size + 1); /* a text holds no name that were too long */
+
+    if (hidden == NULL)
+        return lic_cel_parser_memory_failed(p);
+    hidden[0] = '.';
+    memcpy(hidden + 1, name.data, name.size);
+    call->name = (lic_str){ hidden, name.size + 1 };
+    return true;
+}
+
 /* The first argument, which names the variable and goes. */
-static bool take_variable(lic_cel_parser *p, lic_cel_node *call)
+static bool take_variable(lic_cel_parser *p, lic_cel_node *call, bool may_hide)
 {
     lic_cel_node *variable = call->children[1];
 
-    if (variable->kind != LIC_CEL_NODE_IDENT || variable->leading_dot)
+    if (variable->kind != LIC_CEL_NODE_IDENT || (variable->leading_dot && !may_hide))
         return lic_cel_parser_fail(p, LICET_KIND_SYNTAX, variable->offset,
                                    "the first argument must be a plain name: that of the variable");
-    if (lic_str_equal(variable->name, LIC_STR("__result__")))
+    if (!variable->leading_dot && lic_str_equal(variable->name, LIC_STR("__result__")))
         return lic_cel_parser_fail(p, LICET_KIND_SYNTAX, variable->offset,
                                    "a variable can not be called \"__result__\"");
     call->name = variable->name;
+    if (variable->leading_dot && !hide_variable(p, call, variable->name))
+        return false;
     call->count--;
     memmove(call->children + 1, call->children + 2, (call->count - 1) * sizeof *call->children);
     return true;
@@ -70,10 +85,17 @@ static bool expand_fold(lic_cel_parser *p, lic_cel_node *call, lic_cel_fold fold
         [LIC_CEL_FOLD_ALL] = { 2, 0, 2 }, [LIC_CEL_FOLD_EXISTS] = { 3, 0, 2 }, [LIC_CEL_FOLD_EXISTS_ONE] = { 3, 0, 2 },
         [LIC_CEL_FOLD_MAP] = { 2, 2, 3 }, [LIC_CEL_FOLD_FILTER] = { 4, 0, 2 },
     };
-    fold_depth depth = depths[fold];
+    lic_cel_node *variable = call->children[1];
+    fold_depth    depth;
 
-    if (!take_variable(p, call))
+    if (!take_variable(p, call, true))
         return false;
+    if (fold == LIC_CEL_FOLD_FILTER && variable->leading_dot) {
+        /* cel-go has e.map(x, p, x) for it, where the last ".x" is not the variable */
+        fold                          = LIC_CEL_FOLD_MAP;
+        call->children[call->count++] = variable;
+    }
+    depth       = depths[fold];
     call->kind  = LIC_CEL_NODE_FOLD;
     call->fold  = fold;
     call->depth = 0;
@@ -90,7 +112,7 @@ static bool expand_optional_map(lic_cel_parser *p, lic_cel_node *call)
 {
     uint32_t more = call->children[0]->kind == LIC_CEL_NODE_IDENT ? 0 : 1;
 
-    if (!take_variable(p, call))
+    if (!take_variable(p, call, false))
         return false;
     call->kind  = LIC_CEL_NODE_OPTIONAL_MAP;
     call->depth = 0;

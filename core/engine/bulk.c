@@ -14,7 +14,8 @@
 
 typedef struct item {
     lic_question question;
-    uint32_t     next;    /* with the same subject; NONE: the last */
+    uint32_t     group;   /* index in groups */
+    uint32_t     next;    /* of the group; NONE: the last */
     uint32_t     twin;    /* an earlier equal item; NONE: there is none */
     uint32_t     context; /* index in contexts */
     bool         failed;  /* has its error already */
@@ -30,7 +31,7 @@ typedef struct context {
     lic_outcomes        *outcomes; /* NULL: no caveat was met yet */
 } context;
 
-/* A subject, with its items in their order. */
+/* A subject, with its items in their order, but for those that have a twin. */
 typedef struct group {
     uint32_t first;
     uint32_t last;
@@ -47,6 +48,7 @@ typedef struct bulk {
     item                      *items;
     group                     *groups; /* in order of their first items */
     size_t                     group_count;
+    size_t                     twin_count;
     uint32_t                  *subjects;  /* hash table of groups, NONE: free */
     uint32_t                  *questions; /* hash table of items */
     size_t                     mask;
@@ -85,62 +87,72 @@ static licet_status shapes_check(const licet_check_request *requests, size_t cou
 
 /* ---------------------------------------------------------------- grouping */
 
-static uint64_t subject_hash(const lic_question *q)
-{
-    return lic_hash_u64(lic_ref_key(q->subject) + q->subject_definition);
-}
-
 static bool same_subject(const lic_question *a, const lic_question *b)
 {
     return lic_ref_equal(a->subject, b->subject) && a->subject_definition == b->subject_definition;
 }
 
-/* Ids that occur nowhere have one number for them all. They may share a group, since nothing tells them apart but
- * whether they are the resource, and that is in the resource's number. */
-static bool same_question(const lic_question *a, const lic_question *b)
+/* The item's group, which it becomes the first of if it is new. Ids that occur nowhere have one number for them all.
+ * They may share a group, since nothing tells them apart but whether they are the resource, and that is in the
+ * resource's number. */
+static uint32_t find_group(bulk *b, uint32_t index, uint32_t before)
 {
-    return same_subject(a, b) && a->relation == b->relation && a->node == b->node;
+    const lic_question *q = &b->items[index].question;
+    size_t              slot;
+
+    if (before != NONE && same_subject(&b->items[b->groups[before].first].question, q))
+        return before;
+    slot = lic_hash_u64(lic_ref_key(q->subject) + q->subject_definition) & b->mask;
+    while (b->subjects[slot] != NONE) {
+        if (same_subject(&b->items[b->groups[b->subjects[slot]].first].question, q))
+            return b->subjects[slot];
+        slot = (slot + 1) & b->mask;
+    }
+    b->subjects[slot]         = (uint32_t)b->group_count;
+    b->groups[b->group_count] = (group){ index, NONE };
+    return (uint32_t)b->group_count++;
 }
 
 static bool same_item(const item *a, const item *b)
 {
-    return a->context == b->context && same_question(&a->question, &b->question);
+    return a->question.node == b->question.node && a->question.relation == b->question.relation &&
+           a->group == b->group && a->context == b->context;
 }
 
-static void join_group(bulk *b, uint32_t index)
+/* The earlier item that is equal. NONE: it is the first. */
+static uint32_t find_twin(const bulk *b, uint32_t index)
 {
-    const lic_question *q    = &b->items[index].question;
-    size_t              slot = subject_hash(q) & b->mask;
-
-    while (b->subjects[slot] != NONE) {
-        group *g = &b->groups[b->subjects[slot]];
-
-        if (same_subject(&b->items[g->first].question, q)) {
-            b->items[g->last].next = index;
-            g->last                = index;
-            return;
-        }
-        slot = (slot + 1) & b->mask;
-    }
-    b->subjects[slot]           = (uint32_t)b->group_count;
-    b->groups[b->group_count++] = (group){ index, index };
-}
-
-static void find_twin(bulk *b, uint32_t index)
-{
-    const item         *it   = &b->items[index];
-    const lic_question *q    = &it->question;
-    const uint64_t      hash = subject_hash(q) ^ ((uint64_t)q->relation << 32 | q->node);
-    size_t              slot = lic_hash_u64(hash + it->context) & b->mask;
+    const item    *it       = &b->items[index];
+    const uint64_t question = (uint64_t)it->question.relation << 32 | it->question.node;
+    const uint64_t asked_by = (uint64_t)it->context << 32 | it->group;
+    size_t         slot     = lic_hash_u64(question + asked_by * UINT64_C(0x9e3779b97f4a7c15)) & b->mask;
 
     while (b->questions[slot] != NONE) {
-        if (same_item(&b->items[b->questions[slot]], it)) {
-            b->items[index].twin = b->questions[slot];
-            return;
-        }
+        if (same_item(&b->items[b->questions[slot]], it))
+            return b->questions[slot];
         slot = (slot + 1) & b->mask;
     }
     b->questions[slot] = index;
+    return NONE;
+}
+
+/* Finds out with which items it is asked. before: the group of the item before. */
+static uint32_t join_others(bulk *b, uint32_t index, uint32_t before)
+{
+    item  *it = &b->items[index];
+    group *g;
+
+    it->group = find_group(b, index, before);
+    it->twin  = find_twin(b, index);
+    g         = &b->groups[it->group];
+    if (it->twin != NONE) {
+        b->twin_count++;
+    } else {
+        if (g->last != NONE)
+            b->items[g->last].next = index;
+        g->last = index;
+    }
+    return it->group;
 }
 
 /* An item's names. Its shape was not looked at if it was found at once; a bad one fails the request. */
@@ -150,7 +162,7 @@ static licet_status resolve(bulk *b, uint32_t index, licet_error **error)
     licet_result *result = &b->results[index];
     licet_status  status;
 
-    *it = (item){ .next = NONE, .twin = NONE, .context = it->context };
+    *it = (item){ .next = NONE, .twin = NONE, .context = b->context_count == 1 ? 0 : it->context };
     if (lic_question_find(b->program, b->snapshot, &b->requests[index], &b->known, &it->question))
         return LICET_OK;
     status = shape_check(&b->requests[index], index, error);
@@ -254,15 +266,16 @@ static licet_status find_contexts(bulk *b, licet_error **error)
 
     if (!add_context(b, &none))
         return lic_fail_memory(error);
-    for (uint32_t i = 0; i < b->count; i++)
-        b->items[i].context = 0;
     while (first < b->count && !lic_request_has_context(&b->requests[first]))
         first++;
-    if (first < b->count)
-        status = shapes_check(b->requests, b->count, error);
-    for (uint32_t i = first; i < b->count && status == LICET_OK; i++)
+    if (first == b->count)
+        return LICET_OK;
+    status = shapes_check(b->requests, b->count, error);
+    for (uint32_t i = 0; i < b->count && status == LICET_OK; i++) {
+        b->items[i].context = 0;
         if (lic_request_has_context(&b->requests[i]))
             status = find_context(b, i, error);
+    }
     return status;
 }
 
@@ -334,7 +347,7 @@ static licet_status copy_twins(bulk *b, licet_error **error)
 {
     bool copied = true;
 
-    for (size_t i = 0; i < b->count && copied; i++) {
+    for (size_t i = 0; i < b->count && b->twin_count > 0 && copied; i++) {
         if (b->items[i].twin != NONE)
             copied = copy_result(b, &b->results[b->items[i].twin], &b->results[i]);
     }
@@ -344,19 +357,13 @@ static licet_status copy_twins(bulk *b, licet_error **error)
 static licet_status bulk_run(bulk *b, licet_error **error)
 {
     licet_status status = context_sizes_check(b, error);
+    uint32_t     group  = NONE;
 
-    if (status != LICET_OK)
-        return status;
     lic_known_begin(&b->known);
-    for (uint32_t i = 0; i < b->count; i++) {
+    for (uint32_t i = 0; i < b->count && status == LICET_OK; i++) {
         status = resolve(b, i, error);
-        if (status != LICET_OK)
-            return status;
-        if (b->items[i].failed)
-            continue;
-        find_twin(b, i);
-        if (b->items[i].twin == NONE)
-            join_group(b, i);
+        if (status == LICET_OK && !b->items[i].failed)
+            group = join_others(b, i, group);
     }
     for (size_t i = 0; i < b->group_count && status == LICET_OK; i++)
         status = ask_group(b, &b->groups[i], error);
@@ -416,7 +423,7 @@ static licet_status records_check(const licet_check_request *requests, const lic
             return lic_fail_record(error, "results");
         if (!LIC_RECORD_KNOWN(&requests[i]))
             return lic_fail_record(error, "requests");
-        if (lic_request_context_check(&requests[i], error) != LICET_OK)
+        if (lic_request_has_context(&requests[i]) && lic_request_context_check(&requests[i], error) != LICET_OK)
             return LICET_MISUSE;
     }
     return LICET_OK;

@@ -73,19 +73,24 @@ static bool is_at_head(const licet_consistency *consistency)
     return consistency->freshness == LICET_MINIMIZE_LATENCY || consistency->freshness == LICET_FULLY_CONSISTENT;
 }
 
-/* At the head, without a context. The pin alone keeps the engine open as the gate would, since closing waits for readers
- * too: the gate's two locked additions would be a tenth of a direct check. */
+/* At the head, without a context or with one that was read before (and its size judged). The pin alone keeps the engine
+ * open as the gate would, since closing waits for readers too: the gate's two locked additions would be a tenth of a
+ * direct check. */
 static licet_status check_head(const licet_engine *engine, const licet_check_request *request, licet_result *result,
                                licet_error **error)
 {
-    lic_snapshot snapshot;
-    licet_status status;
+    const licet_context *context = request->prepared_context;
+    lic_snapshot         snapshot;
+    licet_status         status = LICET_OK;
 
     lic_snapshot_pin(engine->graph, &snapshot);
     if (lic_gate_is_closed(&engine->gate))
         status = lic_engine_refuse(engine, error);
-    else
-        status = check_at(engine, &snapshot, request, NULL, result, error);
+    else if (context != NULL)
+        status = lic_request_context_check(request, error);
+    if (status == LICET_OK)
+        status =
+            check_at(engine, &snapshot, request, context == NULL ? NULL : &context->content->values, result, error);
     lic_snapshot_unpin(&snapshot);
     return status;
 }
@@ -124,7 +129,7 @@ static licet_status check_under(const licet_engine *engine, const licet_check_re
     return status;
 }
 
-/* A check that brings a context. */
+/* A check that brings a context, as a text or not at the head. */
 static licet_status check_with_context(const licet_engine *engine, const licet_check_request *request,
                                        licet_result *result, licet_error **error)
 {
@@ -157,7 +162,7 @@ licet_status licet_check(licet_engine *engine, const licet_check_request *reques
         return lic_fail_record(error, "result");
     if (!LIC_RECORD_KNOWN(request))
         return lic_fail_record(error, "request");
-    if (lic_engine_is(engine) && is_at_head(&request->consistency) && !lic_request_has_context(request))
+    if (lic_engine_is(engine) && is_at_head(&request->consistency) && !lic_str_given(request->context))
         return check_head(engine, request, result, error);
     status = lic_engine_enter(engine, &call, error);
     if (status != LICET_OK)

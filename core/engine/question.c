@@ -8,26 +8,29 @@
 
 /* ---------------------------------------------------------------- the fast way */
 
+static bool has_id_bytes(lic_str id)
+{
+    size_t i = 0;
+
+    while (i < id.size && lic_is_id_byte((unsigned char)id.data[i]))
+        i++;
+    return i == id.size;
+}
+
 /* An id that is found was written once, so it is a good one. One that is not found has to be looked at. */
 static bool find_id(const lic_snapshot *snapshot, lic_type type, lic_str id, uint32_t *node)
 {
     if (id.size == 0 || id.size > LIC_MAX_ID_BYTES)
         return false;
     *node = lic_snapshot_find_node(snapshot, type, id);
-    if (*node != LIC_NO_NODE)
-        return *node != LIC_WILDCARD_NODE;
-    for (size_t i = 0; i < id.size; i++) {
-        if (!lic_is_id_byte((unsigned char)id.data[i]))
-            return false;
-    }
-    return true;
+    return *node != LIC_NO_NODE ? *node != LIC_WILDCARD_NODE : has_id_bytes(id);
 }
 
-/* Unknown ids have one number for them all, and a writer may give one a number of its own between our two look-ups:
- * whether two ids of one type are the same is then a question to their texts. */
-static void tell_apart(lic_question *question, bool same_type, lic_str resource_id, lic_str subject_id)
+/* For ids of one type. Unknown ones have one number for them all, and a writer may give one a number of its own between
+ * our two look-ups: whether the two are the same is then a question to their texts. */
+static void tell_apart(lic_question *question, lic_str resource_id, lic_str subject_id)
 {
-    if (!same_type || (question->node != LIC_NO_NODE && question->subject.node != LIC_NO_NODE))
+    if (question->node != LIC_NO_NODE && question->subject.node != LIC_NO_NODE)
         return;
     if (lic_str_equal(resource_id, subject_id))
         question->node = question->subject.node;
@@ -35,10 +38,36 @@ static void tell_apart(lic_question *question, bool same_type, lic_str resource_
         question->node = LIC_OTHER_NODE;
 }
 
-/* Not given is equal to nothing. */
-static bool is_known(lic_str known, lic_str text)
+static inline bool same_word(const char *a, const char *b)
 {
-    return text.size == known.size && text.size > 0 && memcmp(text.data, known.data, text.size) == 0;
+    return memcmp(a, b, 8) == 0; /* of a size that is known: one comparison, not a call */
+}
+
+/* The same bytes? Names and ids are short, and a call of memcmp() takes longer than to look at them: by words, which
+ * overlap. */
+static inline bool same_bytes(const char *a, const char *b, size_t size)
+{
+    size_t i = 0;
+
+    if (a == b)
+        return true;
+    if (size < 4) {
+        while (i < size && a[i] == b[i])
+            i++;
+        return i == size;
+    }
+    if (size < 8)
+        return memcmp(a, b, 4) == 0 && memcmp(a + size - 4, b + size - 4, 4) == 0;
+    for (; size - i > 8; i += 8)
+        if (!same_word(a + i, b + i))
+            return false;
+    return same_word(a + size - 8, b + size - 8);
+}
+
+/* Not given is equal to nothing. */
+static inline bool is_known(lic_str known, lic_str text)
+{
+    return text.size == known.size && text.size > 0 && same_bytes(text.data, known.data, text.size);
 }
 
 /* The definition and slot of a subject. */
@@ -61,8 +90,8 @@ static bool find_subject_slot(const lic_program *program, const lic_object *subj
 
 static bool know_subject(const lic_program *program, const lic_snapshot *snapshot, lic_str text, lic_known *known)
 {
-    lic_question *q = &known->question;
-    lic_object    subject;
+    lic_question                *q = &known->question;
+    LIC_UNINITIALIZED lic_object subject;
 
     if (is_known(known->subject, text))
         return true;
@@ -75,38 +104,54 @@ static bool know_subject(const lic_program *program, const lic_snapshot *snapsho
     return true;
 }
 
-static bool know_relation(const lic_program *program, lic_str type, lic_str permission, lic_known *known)
+/* The resource's id, if its type and the permission are the known ones. */
+static inline bool is_known_relation(const lic_known *known, const licet_check_request *request, lic_str *id)
 {
-    if (is_known(known->permission, permission) && is_known(known->resource_type, type))
+    const lic_str resource = request->resource;
+    const size_t  size     = known->resource_type.size;
+
+    if (!is_known(known->permission, request->permission) || resource.size <= size || resource.data[size] != ':' ||
+        !same_bytes(resource.data, known->resource_type.data, size))
+        return false;
+    *id = lic_str_slice(resource, size + 1, resource.size);
+    return true;
+}
+
+static bool know_relation(const lic_program *program, const licet_check_request *request, lic_known *known, lic_str *id)
+{
+    const lic_str                permission = request->permission;
+    LIC_UNINITIALIZED lic_object resource;
+
+    if (is_known_relation(known, request, id))
         return true;
     known->permission.size = 0;
-    if (permission.size > LIC_MAX_RELATION_NAME_BYTES)
+    if (!lic_object_split(request->resource, &resource) || permission.size > LIC_MAX_RELATION_NAME_BYTES)
         return false;
-    known->definition = lic_program_definition(program, type);
+    known->definition = lic_program_definition(program, resource.type);
     if (known->definition == LIC_NO_DEFINITION)
         return false;
     known->relation = lic_program_relation(program, known->definition, permission);
     if (known->relation == LIC_NO_REL)
         return false;
-    known->resource_type = type;
+    known->resource_type = resource.type;
     known->permission    = permission;
+    *id                  = resource.id;
     return true;
 }
 
 bool lic_question_find(const lic_program *program, const lic_snapshot *snapshot, const licet_check_request *request,
                        lic_known *known, lic_question *question)
 {
-    lic_object resource;
+    lic_str id;
 
-    if (!lic_object_split(request->resource, &resource) ||
-        !know_relation(program, resource.type, request->permission, known) ||
-        !know_subject(program, snapshot, request->subject, known))
+    if (!know_relation(program, request, known, &id) || !know_subject(program, snapshot, request->subject, known))
         return false;
     *question          = known->question;
     question->relation = known->relation;
-    if (!find_id(snapshot, program->definitions[known->definition].type, resource.id, &question->node))
+    if (!find_id(snapshot, program->definitions[known->definition].type, id, &question->node))
         return false;
-    tell_apart(question, known->definition == question->subject_definition, resource.id, known->subject_id);
+    if (known->definition == question->subject_definition)
+        tell_apart(question, id, known->subject_id);
     return true;
 }
 
@@ -178,7 +223,8 @@ licet_status lic_question_resolve(const lic_program *program, const lic_snapshot
     question->node = lic_snapshot_find_node(snapshot, program->definitions[definition].type, resource.id);
     question->subject.node =
         lic_snapshot_find_node(snapshot, program->definitions[question->subject_definition].type, subject.id);
-    tell_apart(question, definition == question->subject_definition, resource.id, subject.id);
+    if (definition == question->subject_definition)
+        tell_apart(question, resource.id, subject.id);
     if (question->node == LIC_WILDCARD_NODE) /* of a bulk check: an object like no other */
         question->node = LIC_OTHER_NODE;
 done:

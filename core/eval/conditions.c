@@ -140,10 +140,10 @@ static licet_status run(lic_eval *eval, lic_arena *scratch, const lic_caveat *ca
 static licet_status evaluate_caveat(lic_eval *eval, const lic_caveat *caveat, const lic_context *stored, outcome *out,
                                     licet_error **error)
 {
-    lic_cel_value  few[FEW_PARAMETERS];
-    lic_cel_value *values = few;
-    lic_arena      scratch;
-    licet_status   status = LICET_OK;
+    LIC_UNINITIALIZED lic_cel_value few[FEW_PARAMETERS];
+    lic_cel_value                  *values = few;
+    lic_arena                       scratch;
+    licet_status                    status = LICET_OK;
 
     lic_arena_init(&scratch, eval->arena->memory);
     if (caveat->parameter_count > FEW_PARAMETERS)
@@ -179,9 +179,8 @@ struct lic_outcomes {
     outcome   *entries;
     size_t     capacity; /* a power of two */
     size_t     count;
+    outcome    first[2]; /* entries, at first: most requests meet one caveat */
 };
-
-#define FIRST_OUTCOMES ((size_t)16)
 
 static outcome *outcome_at(const lic_outcomes *outcomes, uint32_t attribute)
 {
@@ -195,15 +194,17 @@ static outcome *outcome_at(const lic_outcomes *outcomes, uint32_t attribute)
 
 static bool outcomes_resize(lic_outcomes *outcomes, size_t capacity)
 {
-    lic_outcomes larger = { outcomes->arena, lic_new_array(outcomes->arena, capacity, outcome), capacity,
-                            outcomes->count };
+    const outcome *entries = outcomes->entries;
+    const size_t   smaller = outcomes->capacity;
+    outcome       *larger  = lic_new_array(outcomes->arena, capacity, outcome);
 
-    if (larger.entries == NULL)
+    if (larger == NULL)
         return false;
-    for (size_t i = 0; i < outcomes->capacity; i++)
-        if (outcomes->entries[i].attribute != LIC_NO_ATTRIBUTE)
-            *outcome_at(&larger, outcomes->entries[i].attribute) = outcomes->entries[i];
-    *outcomes = larger;
+    outcomes->entries  = larger;
+    outcomes->capacity = capacity;
+    for (size_t i = 0; i < smaller; i++)
+        if (entries[i].attribute != LIC_NO_ATTRIBUTE)
+            *outcome_at(outcomes, entries[i].attribute) = entries[i];
     return true;
 }
 
@@ -213,8 +214,10 @@ lic_outcomes *lic_outcomes_new(lic_arena *arena)
 
     if (outcomes == NULL)
         return NULL;
-    outcomes->arena = arena;
-    return outcomes_resize(outcomes, FIRST_OUTCOMES) ? outcomes : NULL;
+    outcomes->arena    = arena;
+    outcomes->entries  = outcomes->first;
+    outcomes->capacity = 2;
+    return outcomes;
 }
 
 /* Looks at the clock now and then. */
@@ -240,27 +243,35 @@ static lic_failure find_outcome(lic_eval *eval, uint32_t attribute, outcome *out
     return work(eval);
 }
 
-/* The same, from the table if it is there. */
-static lic_failure recall(lic_eval *eval, uint32_t attribute, outcome *out)
+/* Makes the table if there is none. false: out of memory. */
+static bool keep_outcome(lic_eval *eval, const outcome *out)
 {
     lic_outcomes *outcomes = eval->outcomes;
-    lic_failure   failure;
 
     if (outcomes == NULL)
         outcomes = eval->outcomes = lic_outcomes_new(eval->arena);
-    if (outcomes == NULL)
-        return LIC_FAILURE_MEMORY;
-    *out = *outcome_at(outcomes, attribute);
-    if (out->attribute == attribute)
-        return LIC_FAILURE_NONE;
-    failure = find_outcome(eval, attribute, out);
-    if (failure != LIC_FAILURE_NONE)
-        return failure;
-    if (outcomes->count >= outcomes->capacity / 2 && !outcomes_resize(outcomes, outcomes->capacity * 2))
-        return LIC_FAILURE_MEMORY;
-    *outcome_at(outcomes, attribute) = *out;
+    if (outcomes == NULL ||
+        (outcomes->count >= outcomes->capacity / 2 && !outcomes_resize(outcomes, outcomes->capacity * 4)))
+        return false;
+    *outcome_at(outcomes, out->attribute) = *out;
     outcomes->count++;
-    return LIC_FAILURE_NONE;
+    return true;
+}
+
+/* The same, from the table if it is there. */
+static lic_failure recall(lic_eval *eval, uint32_t attribute, outcome *out)
+{
+    lic_failure failure;
+
+    if (eval->outcomes != NULL) {
+        *out = *outcome_at(eval->outcomes, attribute);
+        if (out->attribute == attribute)
+            return LIC_FAILURE_NONE;
+    }
+    failure = find_outcome(eval, attribute, out);
+    if (failure == LIC_FAILURE_NONE && !keep_outcome(eval, out))
+        failure = LIC_FAILURE_MEMORY;
+    return failure;
 }
 
 /* --------------------------------------------------------------- conditions */
@@ -522,6 +533,17 @@ static judge judge_init(lic_eval *eval)
 
     lic_arena_init(&j.scratch, eval->arena->memory);
     return j;
+}
+
+lic_failure lic_caveat_truth(lic_eval *eval, uint32_t attribute, lic_truth *truth)
+{
+    outcome     out;
+    lic_failure failure = eval->outcomes == NULL ? find_outcome(eval, attribute, &out) : recall(eval, attribute, &out);
+
+    *truth = failure == LIC_FAILURE_NONE ? (lic_truth)out.truth : LIC_OPEN;
+    if (eval->outcomes == NULL && *truth != LIC_TRUE && failure == LIC_FAILURE_NONE && !keep_outcome(eval, &out))
+        failure = LIC_FAILURE_MEMORY;
+    return failure;
 }
 
 lic_failure lic_condition_truth(lic_eval *eval, const lic_condition *condition, lic_truth *truth)

@@ -25,7 +25,11 @@ typedef struct lic_missing {
 /* For outcomes that outlive an evaluator: those of one context, program and snapshot. NULL: out of memory. */
 lic_outcomes *lic_outcomes_new(lic_arena *arena);
 
-/* LIC_FAILURE_NONE, _DEADLINE or _MEMORY. */
+/* Of a single caveat, by its attribute; for a caller who needs no other once one is true, and then it is not kept.
+ * LIC_FAILURE_NONE, _DEADLINE or _MEMORY. */
+lic_failure lic_caveat_truth(lic_eval *eval, uint32_t attribute, lic_truth *truth);
+
+/* The same of a condition. */
 lic_failure lic_condition_truth(lic_eval *eval, const lic_condition *condition, lic_truth *truth);
 
 /* The end of a check whose answer is IF. *value: NO, YES, or IF with the names that are missing, which live in the

@@ -516,6 +516,85 @@ static bool solve(system *s, solution *found)
     return close_under_rules(s, found->certain, found->possible, false);
 }
 
+/* ------------------------------------------------------- what hangs on unknowns */
+
+/* As it is certain and as it is possible; in_doubt: it is not decided and hangs on what is not known. */
+typedef struct both_ways {
+    lic_truth certain;
+    lic_truth possible;
+    bool      in_doubt;
+} both_ways;
+
+static both_ways operand_both_ways(const step *at, const solution *found, const bool *in_doubt)
+{
+    both_ways value = { operand_value(at, found->certain, found->possible, false),
+                        operand_value(at, found->possible, found->certain, true), false };
+
+    value.in_doubt = value.certain != value.possible || (at->kind == STEP_GOAL && in_doubt[at->operand]);
+    return value;
+}
+
+static both_ways operate_both_ways(const step *at, const both_ways *operands)
+{
+    both_ways result = { LIC_FALSE, LIC_FALSE, false };
+
+    for (uint32_t i = 0; i < at->operand; i++) {
+        const bool first = i == 0;
+
+        result.certain = first ? operands[0].certain : joined((step_kind)at->kind, result.certain, operands[i].certain);
+        result.possible =
+            first ? operands[0].possible : joined((step_kind)at->kind, result.possible, operands[i].possible);
+        result.in_doubt |= operands[i].in_doubt;
+    }
+    result.in_doubt &= result.certain != result.possible || result.certain == LIC_OPEN;
+    return result;
+}
+
+static bool rule_is_in_doubt(const system *s, size_t number, const solution *found, const bool *in_doubt,
+                             both_ways *stack)
+{
+    both_ways *top = stack;
+
+    for (size_t i = s->nodes[number].first; i < end_of_steps(s, number); i++) {
+        const step *at = &s->steps[i];
+
+        if (at->kind == STEP_OR || at->kind == STEP_AND || at->kind == STEP_MINUS) {
+            top -= at->operand;
+            *top = operate_both_ways(at, top);
+            top++;
+        } else {
+            *top++ = operand_both_ways(at, found, in_doubt);
+        }
+    }
+    return stack[0].in_doubt;
+}
+
+/* Does the root, which is open, hang on anything that is not known? Then it is no "if": with a branch that failed,
+ * what is not decided has failed (threat-model.md 2). */
+static bool root_is_in_doubt(system *s, const solution *found)
+{
+    bool      *in_doubt = lic_new_array(&s->scratch, s->node_count, bool);
+    both_ways *stack    = lic_new_array(&s->scratch, s->longest, both_ways);
+    bool       changed  = s->has_contrary || s->has_unknown;
+
+    if (in_doubt == NULL || stack == NULL)
+        return !failed(s, LIC_FAILURE_MEMORY);
+    while (changed) {
+        changed = false;
+        for (size_t i = s->node_count; i-- > 0;) {
+            const lic_failure failure = lic_goal_steps(s->eval, end_of_steps(s, i) - s->nodes[i].first);
+
+            if (failure != LIC_FAILURE_NONE)
+                return !failed(s, failure);
+            if (in_doubt[i] || !rule_is_in_doubt(s, i, found, in_doubt, stack))
+                continue;
+            in_doubt[i] = true;
+            changed     = true;
+        }
+    }
+    return in_doubt[0];
+}
+
 /* ------------------------------------------------------------ what stays open */
 
 /* Goals whose values stay open, to be looked into: twice the number, one more for what is possible of it. */
@@ -571,7 +650,7 @@ static const lic_condition *open_conditions(system *s, const solution *found)
 
 static lic_membership value_of_root(system *s, const solution *found)
 {
-    if (found->certain[0] != found->possible[0])
+    if (found->certain[0] != found->possible[0] || (found->certain[0] == LIC_OPEN && root_is_in_doubt(s, found)))
         return LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH);
     if (found->certain[0] == LIC_OPEN)
         return (lic_membership){ LIC_IF, LIC_FAILURE_NONE, open_conditions(s, found) };

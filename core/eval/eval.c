@@ -10,6 +10,7 @@
  * which assumptions it rested on and whether an exclusion lay between, on every check, for data that few have. */
 #include "eval.h"
 
+#include "eval/conditions.h"
 #include "eval/cycles.h"
 #include "eval/goal.h"
 #include "eval/memo.h"
@@ -644,16 +645,24 @@ bool lic_goal_holds_row(const lic_eval *eval, const lic_relation *relation, lic_
     return fits(eval->program, relation, row, content) && (content == NULL || !has_expired(eval, content));
 }
 
-lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute)
+lic_membership lic_goal_caveated(lic_eval *eval, uint32_t attribute)
 {
-    const lic_condition *leaf = lic_condition_leaf(eval->arena, attribute);
+    const lic_condition *leaf    = lic_condition_leaf(eval->arena, attribute);
+    lic_failure          failure = leaf == NULL ? LIC_FAILURE_MEMORY : LIC_FAILURE_NONE;
+    lic_truth            truth   = LIC_OPEN;
 
-    return leaf == NULL ? LIC_MEMBERSHIP_FAILED(LIC_FAILURE_MEMORY)
-                        : (lic_membership){ LIC_IF, LIC_FAILURE_NONE, leaf };
+    eval->met_caveat = true;
+    if (failure == LIC_FAILURE_NONE && eval->judges)
+        failure = lic_condition_truth(eval, leaf, &truth);
+    if (failure != LIC_FAILURE_NONE)
+        return LIC_MEMBERSHIP_FAILED(failure);
+    if (truth != LIC_OPEN)
+        return truth == LIC_TRUE ? LIC_MEMBERSHIP_YES : LIC_MEMBERSHIP_NO;
+    return (lic_membership){ LIC_IF, LIC_FAILURE_NONE, leaf };
 }
 
 /* The membership that one stored row gives to its own subject. */
-static lic_membership row_of(const lic_eval *eval, const lic_relation *relation, uint32_t node, lic_ref subject)
+static lic_membership row_of(lic_eval *eval, const lic_relation *relation, uint32_t node, lic_ref subject)
 {
     uint32_t attribute;
 
@@ -663,7 +672,7 @@ static lic_membership row_of(const lic_eval *eval, const lic_relation *relation,
     return attribute == LIC_NO_ATTRIBUTE ? LIC_MEMBERSHIP_YES : lic_goal_caveated(eval, attribute);
 }
 
-lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node)
+lic_membership lic_goal_direct(lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node)
 {
     lic_membership found = LIC_MEMBERSHIP_NO;
 
@@ -695,13 +704,19 @@ void lic_eval_init(lic_eval *eval, const lic_program *program, const lic_snapsho
     *eval = (lic_eval){ .program = program, .snapshot = snapshot, .arena = arena, .limits = *limits };
 }
 
+static void forget(lic_eval *eval)
+{
+    eval->memo       = NULL;
+    eval->goals      = 0;
+    eval->met_caveat = false;
+}
+
 void lic_eval_subject(lic_eval *eval, uint32_t definition, lic_ref subject)
 {
     eval->subject_definition = definition;
     eval->subject            = subject;
     eval->everyone           = (lic_ref){ eval->program->definitions[definition].ellipsis, LIC_WILDCARD_NODE };
-    eval->memo               = NULL;
-    eval->goals              = 0;
+    forget(eval);
 }
 
 licet_status lic_eval_fail(const lic_eval *eval, lic_failure failure, licet_error **error)
@@ -726,6 +741,24 @@ licet_status lic_eval_fail(const lic_eval *eval, lic_failure failure, licet_erro
     return lic_fail_memory(error);
 }
 
+static bool is_too_deep(lic_membership found)
+{
+    return found.value == LIC_FAILED && found.failure == LIC_FAILURE_DEPTH;
+}
+
+/* The walk once more. What it remembers is for this context alone. */
+static lic_membership run_judging(lic_eval *eval, lic_goal root)
+{
+    lic_membership found;
+
+    forget(eval);
+    eval->judges = true;
+    found        = run(eval, root, true);
+    eval->judges = false;
+    forget(eval);
+    return found;
+}
+
 licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic_membership *answer,
                             licet_error **error)
 {
@@ -744,8 +777,10 @@ licet_status lic_eval_check(lic_eval *eval, lic_rel relation, uint32_t node, lic
         }
     }
     found = run(eval, root, is_union);
-    if (found.value == LIC_FAILED && found.failure == LIC_FAILURE_DEPTH)
+    if (is_too_deep(found))
         found = lic_eval_fixpoint(eval, root);
+    if (is_too_deep(found) && eval->met_caveat)
+        found = run_judging(eval, root);
     if (found.value == LIC_FAILED)
         return lic_eval_fail(eval, found.failure, error);
     *answer = found;

@@ -13,11 +13,14 @@
  *             every depth at which it is used, since with more depth unknown values become known, and known ones stay.
  *   cycles.c  when that one meets a cycle or gives up for depth: all goals nearer than the depth limit at once, by
  *             fixpoint. What the first can decide, this one decides alike, so it does not matter who met a cycle.
+ * A walk that gives up for depth without a cycle is repeated with each caveat judged where it is met: what is true
+ * under the context decides a union, and what is false an intersection, also beside a branch that failed.
  * Running out of steps, time or memory is no answer, and the only thing that depends on what is remembered.
  *
  * A relationship that has expired is not there. One with a caveat gives an "if" with the number of its attribute as the
  * leaf; conditions.h says what comes of those. Walking the graph looks at no context, so what it remembers is good for
- * every context; only the fixpoint does: with conditions that stay open its rules would grow without end. */
+ * every context. Two do look: the fixpoint, for with conditions that stay open its rules would grow without end, and
+ * a walk that is repeated, which leaves nothing remembered behind. */
 #ifndef LIC_EVAL_EVAL_H
 #define LIC_EVAL_EVAL_H
 
@@ -65,6 +68,8 @@ typedef struct lic_eval {
     uint64_t            next_look;   /* past so many steps, limits.max_steps and the clock are looked at */
     uint64_t            deadline_ms; /* 0: the clock was not read yet */
     uint64_t            work;        /* on caveats, since the clock was looked at; in steps of theirs */
+    bool                met_caveat;  /* since the memo began: what it remembers may hang on one */
+    bool                judges;      /* caveats where they are met, not in the end: memo is for this context alone */
     /* For rows with attributes. The caller may set these after lic_eval_init(). */
     lic_moment               *moment;   /* NULL: the system's clock, read for each row */
     const lic_context_values *context;  /* the request's; NULL: none */

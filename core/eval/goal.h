@@ -54,7 +54,7 @@ static inline bool lic_goal_row_counts(const lic_eval *eval, const lic_relation 
 }
 
 /* The membership that a row gives whose attribute has a caveat. */
-lic_membership lic_goal_caveated(const lic_eval *eval, uint32_t attribute);
+lic_membership lic_goal_caveated(lic_eval *eval, uint32_t attribute);
 
 /* Which rows of a relation a subject may be found by. Only shapes that the schema allows count. */
 typedef struct lic_ways_in {
@@ -115,7 +115,7 @@ static inline lic_direct lic_goal_find_direct_of(const lic_eval *eval, lic_ways_
 }
 
 /* What these rows give, whatever they have. */
-lic_membership lic_goal_direct(const lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node);
+lic_membership lic_goal_direct(lic_eval *eval, const lic_relation *relation, lic_ways_in ways, uint32_t node);
 
 /* Certainly no more rows? Without a look at the graph; it may be no more rows all the same. */
 static inline bool lic_goal_rows_ended(const lic_walk *walk)

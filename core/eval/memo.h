@@ -44,11 +44,71 @@ static inline lic_finding lic_finding_beyond(lic_finding finding)
 /* Goals looked at before a memo is made: most checks end sooner, and then it would cost more than it saves. */
 #define LIC_GOALS_BEFORE_MEMO 24u
 
+typedef struct lic_memo_entry {
+    uint64_t    key;   /* of the goal; 0: free */
+    lic_finding found; /* its need is UINT32_MAX where no value is known */
+    uint32_t    tried; /* fails up to this depth */
+} lic_memo_entry;
+
+struct lic_eval_memo {
+    lic_arena      *arena;
+    lic_memo_entry *entries;
+    size_t          capacity; /* a power of two */
+    size_t          count;
+};
+
 /* NULL: out of memory. */
 lic_eval_memo *lic_eval_memo_new(lic_arena *arena);
+/* Room for one more. false: out of memory. */
+bool lic_eval_memo_grow(lic_eval_memo *memo);
+
+/* Not 0: no relation has the number LIC_NO_REL. */
+static inline uint64_t lic_eval_memo_key(lic_goal goal)
+{
+    return (uint64_t)(goal.relation + 1) << 32 | goal.node;
+}
+
+/* The key's entry: its own or a free one. */
+static inline lic_memo_entry *lic_eval_memo_entry(const lic_eval_memo *memo, uint64_t key)
+{
+    const size_t mask = memo->capacity - 1;
+    size_t       at   = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask; /* nobody outside chooses keys */
+
+    while (memo->entries[at].key != 0 && memo->entries[at].key != key)
+        at = (at + 1) & mask;
+    return &memo->entries[at];
+}
+
 /* What the goal gives with this much depth left; LIC_NOT_FOUND: not known. */
-lic_finding lic_eval_memo_find(const lic_eval_memo *memo, lic_goal goal, uint32_t depth);
+static inline lic_finding lic_eval_memo_find(const lic_eval_memo *memo, lic_goal goal, uint32_t depth)
+{
+    const lic_memo_entry *entry = lic_eval_memo_entry(memo, lic_eval_memo_key(goal));
+
+    if (entry->key != 0 && depth >= lic_finding_need(entry->found))
+        return entry->found;
+    return lic_finding_of(entry->key != 0 && depth <= entry->tried ? LIC_FAILED : LIC_NOT_FOUND, NULL, 0);
+}
+
 /* depth: what was left when the finding was made. false: out of memory. */
-bool lic_eval_memo_add(lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_finding finding);
+static inline bool lic_eval_memo_add(lic_eval_memo *memo, lic_goal goal, uint32_t depth, lic_finding finding)
+{
+    lic_memo_entry *entry;
+
+    if (memo->count >= memo->capacity / 2 && !lic_eval_memo_grow(memo))
+        return false;
+    entry = lic_eval_memo_entry(memo, lic_eval_memo_key(goal));
+    if (entry->key == 0) {
+        entry->key   = lic_eval_memo_key(goal);
+        entry->found = lic_finding_of(LIC_NO, NULL, UINT32_MAX);
+        memo->count++;
+    }
+    if (lic_finding_value(finding) == LIC_FAILED) {
+        if (depth > entry->tried)
+            entry->tried = depth;
+    } else if (lic_finding_need(finding) < lic_finding_need(entry->found)) {
+        entry->found = finding;
+    }
+    return true;
+}
 
 #endif

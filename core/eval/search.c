@@ -2,9 +2,15 @@
  * meets no limit is a no. So there are no operands to join: only a list of places still to be looked at, nearest first.
  *
  * It gives up, and eval.c begins anew, wherever more than that would have to be known: near the depth limit, where a
- * goal may be the subject itself, at a row with an attribute or without one that it should have, when the places are
- * many. So a cycle needs no thought: it is gone round until they are. Distances and needs are rounded up, which does no harm: a value holds from a smaller depth on than is said. */
+ * goal may be the subject itself, at a row whose caveat the context leaves open, when the places are many. So a cycle
+ * needs no thought: it is gone round until they are. Distances and needs are rounded up, which does no harm: a value
+ * holds from a smaller depth on than is said.
+ *
+ * A question itself is searched under its context: a row whose caveat is true is there, one whose caveat is false is
+ * not. What was found that way is not remembered, for the memo is good for every context. */
 #include "search.h"
+
+#include "eval/conditions.h"
 
 /* Places looked at, and edges visited, before it gives up. */
 #define MAX_PLACES 64u
@@ -28,14 +34,19 @@ typedef struct place {
 
 typedef enum outcome { GOES_ON, FOUND, GIVES_UP } outcome;
 
+/* Of a row. In this order: of two rows that lead to the same, the larger counts. */
+typedef enum verdict { NOT_THERE, UNDECIDED, THERE } verdict;
+
 typedef struct search {
     lic_eval *eval;
     uint32_t  depth;
     uint32_t  at; /* places[at] is being looked at */
     uint32_t  count;
     uint32_t  steps;
-    uint32_t  need; /* so far: of a no, that of all places; of a yes, that of the one found */
-    bool      wary; /* the subject is of the kind that a goal may be */
+    uint32_t  need;   /* so far: of a no, that of all places; of a yes, that of the one found */
+    bool      wary;   /* the subject is of the kind that a goal may be */
+    bool      judges; /* caveats, and so finds what holds for this context alone */
+    bool      judged; /* one at least */
     place     places[MAX_PLACES];
 } search;
 
@@ -98,32 +109,52 @@ INLINE bool has(const search *s, lic_glance rows, lic_ref resource, lic_ref subj
     return at < rows.count && rows.keys[at] == key;
 }
 
-/* The same for a row that may need more than a look. */
-INLINE outcome follow_row(search *s, lic_rel relation, uint32_t node, bool plain, uint32_t distance)
+/* A row that is not plain: it has an attribute, or lacks one that the schema may demand. */
+static __attribute__((noinline)) verdict judge(search *s, const lic_relation *relation, lic_ref row, uint32_t attribute)
 {
-    return plain ? follow(s, relation, node, distance) : GIVES_UP;
+    lic_truth truth = LIC_OPEN;
+
+    if (!lic_goal_holds_row(s->eval, relation, row, &attribute))
+        return NOT_THERE;
+    if (attribute == LIC_NO_ATTRIBUTE)
+        return THERE;
+    if (!s->judges || lic_caveat_truth(s->eval, attribute, &truth) != LIC_FAILURE_NONE)
+        return UNDECIDED;
+    s->judged = true;
+    return truth == LIC_TRUE ? THERE : truth == LIC_FALSE ? NOT_THERE : UNDECIDED;
 }
 
-static __attribute__((noinline)) outcome follow_touched(search *s, const lic_allowed *allowed, lic_ref resource,
-                                                        uint32_t distance)
+/* The same for a row of which more has to be known. */
+INLINE outcome follow_if(search *s, verdict verdict, lic_rel relation, uint32_t node, uint32_t distance)
+{
+    return verdict == UNDECIDED ? GIVES_UP : follow(s, verdict == THERE ? relation : LIC_NO_REL, node, distance);
+}
+
+static __attribute__((noinline)) outcome follow_touched(search *s, const lic_relation *relation,
+                                                        const lic_allowed *allowed, lic_ref resource, uint32_t distance)
 {
     outcome  outcome = GOES_ON;
     lic_walk walk;
     lic_ref  row;
 
     lic_walk_subjects_in(s->eval->snapshot, resource, allowed->slot, &walk);
-    while (outcome == GOES_ON && lic_walk_next(&walk, &row))
+    while (outcome == GOES_ON && lic_walk_next(&walk, &row)) {
+        const bool plain = allowed->bare && walk.attribute == LIC_NO_ATTRIBUTE;
+
         outcome =
-            follow_row(s, allowed->userset, row.node, allowed->bare && walk.attribute == LIC_NO_ATTRIBUTE, distance);
+            follow_if(s, plain ? THERE : judge(s, relation, row, walk.attribute), allowed->userset, row.node, distance);
+    }
     return outcome;
 }
 
-INLINE outcome follow_usersets(search *s, lic_glance rows, lic_ref resource, lic_ways_in ways, uint32_t distance)
+INLINE outcome follow_usersets(search *s, const lic_relation *relation, lic_glance rows, lic_ref resource,
+                               uint32_t distance)
 {
     const lic_program *program = s->eval->program;
+    const uint32_t     end     = relation->first_allowed + relation->allowed_count;
     outcome            outcome = GOES_ON;
 
-    for (uint32_t i = ways.first; outcome == GOES_ON && i < ways.end; i++) {
+    for (uint32_t i = relation->first_userset; outcome == GOES_ON && i < end; i++) {
         const lic_allowed *allowed = &program->allowed[i];
         const lic_slot     slot    = allowed->slot;
         const lic_rel      target  = allowed->userset;
@@ -132,65 +163,81 @@ INLINE outcome follow_usersets(search *s, lic_glance rows, lic_ref resource, lic
                                      !lic_program_reaches(program, target, s->eval->subject_definition)))
             continue;
         if (rows.touched)
-            outcome = follow_touched(s, allowed, resource, distance);
+            outcome = follow_touched(s, relation, allowed, resource, distance);
         else
             for (uint32_t r = first_from(rows, (uint64_t)slot << 32);
                  outcome == GOES_ON && r < rows.count && rows.keys[r] >> 32 == slot; r++)
-                outcome = follow_row(s, target, (uint32_t)rows.keys[r], allowed->bare, distance);
+                outcome = follow(s, allowed->bare ? target : LIC_NO_REL, (uint32_t)rows.keys[r], distance);
     }
     return outcome;
 }
 
-/* What it means that a relation of this place has such rows of the subject. */
-INLINE outcome found_by(search *s, lic_direct direct, const place *p)
+/* The subject's rows in a relation, of which the first that there is may not be plain. */
+static __attribute__((noinline)) verdict judge_direct(search *s, const lic_relation *relation, lic_ways_in ways,
+                                                      lic_ref resource, lic_ref row, uint32_t attribute)
 {
-    if (direct != LIC_DIRECT_YES)
-        return direct == LIC_DIRECT_NO ? GOES_ON : GIVES_UP;
+    const lic_ref everyone = s->eval->everyone;
+    const verdict first    = judge(s, relation, row, attribute);
+    verdict       second   = NOT_THERE;
+
+    if (first != THERE && ways.wildcard && row.node != LIC_WILDCARD_NODE &&
+        lic_snapshot_find(s->eval->snapshot, resource, everyone, &attribute))
+        second = judge(s, relation, everyone, attribute);
+    return first > second ? first : second;
+}
+
+/* Is the subject among the rows of a relation, or all of its type? */
+INLINE verdict find_direct(search *s, const lic_relation *relation, lic_ways_in ways, lic_glance rows, lic_ref resource)
+{
+    lic_ref  row       = s->eval->subject;
+    uint32_t attribute = LIC_NO_ATTRIBUTE;
+
+    if (!ways.plain || !has(s, rows, resource, row, &attribute)) {
+        row = s->eval->everyone;
+        if (!ways.wildcard || !has(s, rows, resource, row, &attribute))
+            return NOT_THERE;
+    }
+    if (attribute == LIC_NO_ATTRIBUTE && ways.bare)
+        return THERE;
+    return judge_direct(s, relation, ways, resource, row, attribute);
+}
+
+INLINE outcome found(search *s, const place *p)
+{
     s->need = p->distance + REACH;
     return FOUND;
 }
 
-INLINE outcome look_at_leaf(search *s, const lic_part *part, const place *p)
+INLINE outcome look_at_relation(search *s, const lic_part *part, const place *p)
 {
     static const lic_ways_in plain    = { true, false, true, 0, 0 };
     const lic_eval          *eval     = s->eval;
+    const lic_relation      *relation = &eval->program->relations[part->relation];
     const lic_ref            resource = { part->slot, p->goal.node };
-    lic_direct               direct   = LIC_DIRECT_NO;
+    const bool               leaf     = part->kind == LIC_PART_LEAF;
+    lic_glance               rows;
+    verdict                  direct;
 
-    if (part->row_slot == eval->subject.slot)
-        direct = lic_goal_find_direct(eval, plain, resource);
-    else if (part->row_slot == LIC_NO_SLOT)
-        direct =
-            lic_goal_find_direct(eval, lic_goal_ways_in(eval, &eval->program->relations[part->relation]), resource);
-    return found_by(s, direct, p);
-}
-
-INLINE outcome look_at_relation(search *s, const lic_part *part, const place *p)
-{
-    const lic_eval  *eval     = s->eval;
-    const lic_ref    resource = { part->slot, p->goal.node };
-    const lic_glance rows     = lic_snapshot_glance(eval->snapshot, resource);
-    lic_ways_in      ways;
-    uint32_t         attribute;
-
+    if (leaf && part->row_slot != eval->subject.slot && part->row_slot != LIC_NO_SLOT)
+        return GOES_ON;
+    rows = lic_snapshot_glance(eval->snapshot, resource);
     if (is_empty(rows))
         return GOES_ON;
-    ways = lic_goal_ways_in(eval, &eval->program->relations[part->relation]);
-    if ((ways.plain && has(s, rows, resource, eval->subject, &attribute)) ||
-        (ways.wildcard && has(s, rows, resource, eval->everyone, &attribute)))
-        return found_by(s, lic_goal_direct_by(ways, attribute), p);
-    return follow_usersets(s, rows, resource, ways, p->distance + 2);
+    direct = find_direct(s, relation, part->row_slot == eval->subject.slot ? plain : lic_goal_ways_in(eval, relation),
+                         rows, resource);
+    if (direct != NOT_THERE)
+        return direct == THERE ? found(s, p) : GIVES_UP;
+    return leaf ? GOES_ON : follow_usersets(s, relation, rows, resource, p->distance + 2);
 }
 
-INLINE outcome follow_target(search *s, const lic_part *part, lic_ref row, uint32_t distance)
+/* What a row of an arrow leads to. LIC_NO_REL: to nobody, also when only rows with an attribute count. */
+INLINE lic_rel target_of(const search *s, const lic_part *part, lic_slot slot, bool *counts, bool *bare)
 {
-    lic_rel target = part->target;
-    bool    counts = true;
-    bool    bare   = true;
-
-    if (row.slot != part->row_slot)
-        target = lic_goal_target(s->eval->program, &s->eval->program->ops[part->op], row.slot, &counts, &bare);
-    return follow_row(s, counts ? target : LIC_NO_REL, row.node, bare || !counts, distance);
+    *counts = true;
+    *bare   = true;
+    return slot == part->row_slot
+               ? part->target
+               : lic_goal_target(s->eval->program, &s->eval->program->ops[part->op], slot, counts, bare);
 }
 
 /* Apart, because few have to be walked. */
@@ -200,10 +247,18 @@ static __attribute__((noinline)) outcome follow_touched_arrow(search *s, const l
     outcome  outcome = GOES_ON;
     lic_walk walk;
     lic_ref  row;
+    bool     counts;
+    bool     bare;
 
     lic_walk_subjects(s->eval->snapshot, resource, &walk);
-    while (outcome == GOES_ON && lic_walk_next(&walk, &row))
-        outcome = walk.attribute == LIC_NO_ATTRIBUTE ? follow_target(s, part, row, distance) : GIVES_UP;
+    while (outcome == GOES_ON && lic_walk_next(&walk, &row)) {
+        const lic_rel target = target_of(s, part, row.slot, &counts, &bare);
+        verdict       there  = counts && bare ? THERE : NOT_THERE;
+
+        if (counts && walk.attribute != LIC_NO_ATTRIBUTE)
+            there = judge(s, &s->eval->program->relations[part->relation], row, walk.attribute);
+        outcome = follow_if(s, there, target, row.node, distance);
+    }
     return outcome;
 }
 
@@ -212,13 +267,15 @@ INLINE outcome follow_arrow(search *s, const lic_part *part, const place *p)
     const lic_ref    resource = { part->slot, p->goal.node };
     const lic_glance rows     = lic_snapshot_glance(s->eval->snapshot, resource);
     outcome          outcome  = GOES_ON;
+    bool             counts;
+    bool             bare;
 
     if (rows.touched)
         return follow_touched_arrow(s, part, resource, p->distance + 1);
     for (uint32_t i = 0; outcome == GOES_ON && i < rows.count; i++) {
-        const lic_ref row = { (lic_slot)(rows.keys[i] >> 32), (uint32_t)rows.keys[i] };
+        const lic_rel target = target_of(s, part, (lic_slot)(rows.keys[i] >> 32), &counts, &bare);
 
-        outcome = follow_target(s, part, row, p->distance + 1);
+        outcome = follow(s, counts && bare ? target : LIC_NO_REL, (uint32_t)rows.keys[i], p->distance + 1);
     }
     return outcome;
 }
@@ -243,8 +300,6 @@ INLINE outcome look(search *s)
             outcome = follow_arrow(s, part, p);
         else if (part->kind == LIC_PART_NAME)
             outcome = add(s, (lic_goal){ part->relation, p->goal.node }, p->distance + 1);
-        else if (part->kind == LIC_PART_LEAF)
-            outcome = look_at_leaf(s, part, p);
         else
             outcome = look_at_relation(s, part, p);
     }
@@ -287,15 +342,17 @@ static bool remember_yes(const search *s, uint32_t first, uint32_t no_need)
     return true;
 }
 
-static void begin(search *s, lic_eval *eval, uint32_t depth)
+static void begin(search *s, lic_eval *eval, uint32_t depth, bool again)
 {
-    s->eval  = eval;
-    s->depth = depth;
-    s->at    = 0;
-    s->count = 0;
-    s->steps = 0;
-    s->need  = 1;
-    s->wary  = eval->subject.slot != eval->everyone.slot;
+    s->eval   = eval;
+    s->depth  = depth;
+    s->at     = 0;
+    s->count  = 0;
+    s->steps  = 0;
+    s->need   = 1;
+    s->wary   = eval->subject.slot != eval->everyone.slot;
+    s->judges = !again;
+    s->judged = false;
     if (eval->memo == NULL && eval->goals > LIC_GOALS_BEFORE_MEMO)
         eval->memo = lic_eval_memo_new(eval->arena);
 }
@@ -309,7 +366,7 @@ lic_finding lic_eval_search(lic_eval *eval, lic_goal goal, uint32_t depth, bool 
     bool                     done;
     outcome                  outcome;
 
-    begin(&s, eval, depth);
+    begin(&s, eval, depth, again);
     outcome = add(&s, goal, 0);
     while (outcome == GOES_ON && s.at < s.count) {
         no_need = s.need;
@@ -318,7 +375,7 @@ lic_finding lic_eval_search(lic_eval *eval, lic_goal goal, uint32_t depth, bool 
     }
     eval->goals += s.count;
     done = outcome != GIVES_UP && lic_goal_steps(eval, s.steps) == LIC_FAILURE_NONE;
-    if (done && eval->memo != NULL && s.count > 0)
+    if (done && eval->memo != NULL && s.count > 0 && !s.judged)
         done = outcome == FOUND ? remember_yes(&s, first, no_need) : remember_no(&s, first);
     if (done)
         return lic_finding_of(outcome == FOUND ? LIC_YES : LIC_NO, NULL, s.need);

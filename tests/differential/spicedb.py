@@ -50,13 +50,7 @@ class Peer:
         self.database = EmbeddedSpiceDB.start(schema)
         rows = list(rows)
         for first in range(0, len(rows), UPDATES):
-            updates = [
-                api.RelationshipUpdate(
-                    operation=api.RelationshipUpdate.Operation.OPERATION_TOUCH, relationship=relationship_of(row)
-                )
-                for row in rows[first : first + UPDATES]
-            ]
-            self.database.permissions().WriteRelationships(api.WriteRelationshipsRequest(updates=updates))
+            self.touch(map(relationship_of, rows[first : first + UPDATES]))
 
     def __enter__(self):
         return self
@@ -64,19 +58,21 @@ class Peer:
     def __exit__(self, *exception):
         self.database.close()
 
+    def touch(self, relationships):
+        """All of them or, with a SpiceDBError, none."""
+        operation = api.RelationshipUpdate.Operation.OPERATION_TOUCH
+        updates = [api.RelationshipUpdate(operation=operation, relationship=each) for each in relationships]
+        self.database.permissions().WriteRelationships(api.WriteRelationshipsRequest(updates=updates))
+
+    def ask(self, items):
+        """A pair of question and answer for each item_of()."""
+        request = api.CheckBulkPermissionsRequest(consistency=api.Consistency(fully_consistent=True), items=items)
+        return self.database.permissions().CheckBulkPermissions(request).pairs
+
     def check(self, questions, subject):
         """ALLOWED, DENIED or the text of the error, for each (type, id, name)."""
-        request = api.CheckBulkPermissionsRequest(
-            consistency=api.Consistency(fully_consistent=True),
-            items=[
-                api.CheckBulkPermissionsRequestItem(
-                    resource=object_of(*question[:2]), permission=question[2], subject=subject_of(*subject)
-                )
-                for question in questions
-            ],
-        )
         answers = {1: naive.DENIED, 2: naive.ALLOWED}
-        pairs = self.database.permissions().CheckBulkPermissions(request).pairs
+        pairs = self.ask([item_of(question, subject) for question in questions])
         return [pair.error.message if pair.HasField("error") else answers[pair.item.permissionship] for pair in pairs]
 
     def accepts(self, schema):
@@ -94,6 +90,21 @@ def object_of(otype, oid):
 
 def subject_of(stype, sid, srelation):
     return api.SubjectReference(object=object_of(stype, sid), optional_relation=srelation or "")
+
+
+def item_of(question, subject):
+    return api.CheckBulkPermissionsRequestItem(
+        resource=object_of(*question[:2]), permission=question[2], subject=subject_of(*subject)
+    )
+
+
+def reason_of(error):
+    """CAVEAT_EVALUATION_ERROR and the like, of the error of an item."""
+    info = ErrorInfo()
+    for detail in error.details:
+        if detail.Unpack(info):
+            return info.reason.replace("ERROR_REASON_", "")
+    return "none given"
 
 
 def relationship_of(row):
@@ -289,6 +300,7 @@ def main(argv=None):
 
 try:
     import authzed.api.v1 as api
+    from google.rpc.error_details_pb2 import ErrorInfo
     from spicedb_embedded import EmbeddedSpiceDB, SpiceDBError
 except ImportError:
     EmbeddedSpiceDB = None

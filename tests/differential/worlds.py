@@ -1,19 +1,28 @@
 """Random worlds: schemas that are valid by construction, and relationships that fit them.
 
 A world is small (a few types, a few objects of each) and odd: usersets of permissions, relations that lead back to
-their own type, wildcards beside usersets, nested operators, arrows to names that some types lack. Everything is drawn from
-one random.Random, so a seed is a world.
+their own type, wildcards beside usersets, nested operators, arrows to names that some types lack. With caveats, any relationship
+may have one, and expire. Everything is drawn from one random.Random, so a seed is a world.
 """
 
-from naive import World
+from datetime import datetime, timezone
+
+import conditions
+import contexts
+from naive import BARE, Attribute, World
 
 TYPES = ["user", "bot", "group", "folder", "document"]
 IDS = 4
+SECOND = 10**9
+# Everything expires around this second.
+NOON = 1_800_000_000
 
 
-def schema_text(schema):
+def schema_text(schema, caveats=None):
     """The schema in SpiceDB's language."""
-    lines = ["use self", ""]
+    shapes = [s for members in schema.values() for kind, body in members.values() if kind == "relation" for s in body]
+    lines = ["use self"] + ["use expiration"] * any(expires for _, _, _, expires in shapes) + [""]
+    lines += [_caveat_text(name, caveat) for name, caveat in (caveats or {}).items()]
     for name, members in schema.items():
         lines.append("definition %s {" % name)
         for member, (kind, body) in members.items():
@@ -25,9 +34,16 @@ def schema_text(schema):
     return "\n".join(lines)
 
 
+def _caveat_text(name, caveat):
+    parameters = ", ".join("%s %s" % (parameter, kind) for parameter, kind in caveat.parameters.items())
+    return "caveat %s(%s) {\n  %s\n}\n" % (name, parameters, caveat.text)
+
+
 def _shape_text(shape):
-    stype, relation = shape
-    return stype if relation is None else stype + ":*" if relation == "*" else "%s#%s" % (stype, relation)
+    stype, relation, caveat, expires = shape
+    name = stype if relation is None else stype + ":*" if relation == "*" else "%s#%s" % (stype, relation)
+    traits = [caveat] * (caveat is not None) + ["expiration"] * expires
+    return name + " with " * bool(traits) + " and ".join(traits)
 
 
 def _expression_text(expression):
@@ -43,9 +59,24 @@ def _expression_text(expression):
     return "%s.%s(%s)" % (expression[1], kind, expression[2])
 
 
-def relationship_text(row):
-    rtype, rid, relation, stype, sid, srelation = row
-    return "%s:%s#%s@%s:%s%s" % (rtype, rid, relation, stype, sid, "" if srelation is None else "#" + srelation)
+def relationship_text(row, attribute=BARE):
+    return "%s:%s#%s@%s" % (*row[:3], subject_text(row[3:])) + _attribute_text(attribute)
+
+
+def _attribute_text(attribute):
+    text = ""
+    if attribute.caveat is not None:
+        context = ":" + contexts.text_of(dict(attribute.context)) if attribute.context else ""
+        text += "[%s%s]" % (attribute.caveat, context)
+    if attribute.expires is not None:
+        seconds, nanoseconds = divmod(attribute.expires, SECOND)
+        at = datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+        text += "[expiration:%s.%09dZ]" % (at, nanoseconds)
+    return text
+
+
+def relationship_texts(world):
+    return sorted(relationship_text(row, attribute) for row, attribute in world.relationships.items())
 
 
 def subject_text(subject):
@@ -68,7 +99,14 @@ def _expression(rng, tuplesets, names, targets, depth):
     return ("-", operands[0], operands[1]) if kind == "-" else (kind, operands)
 
 
-def random_schema(rng, acyclic=False):
+def _traits(rng, caveats):
+    """(caveat or None, does it expire?)"""
+    if not caveats or rng.random() < 0.3:
+        return (None, False)
+    return (rng.choice([None, *caveats, *caveats]), rng.random() < 0.25)
+
+
+def random_schema(rng, acyclic=False, caveats=None):
     """Wildcards stand only in relations that no userset names; tuplesets hold neither wildcards nor such usersets.
     acyclic: a permission names relations and earlier permissions only."""
     types = TYPES[:2] + rng.sample(TYPES[2:], rng.choice([1, 2, 3]))
@@ -83,7 +121,7 @@ def random_schema(rng, acyclic=False):
     for t in types[2:]:
         wild = schema[t].pop("_wild")
         for name in relation_names[t]:
-            schema[t][name] = ("relation", _shapes(rng, types, relation_names, permission_names, name in wild))
+            schema[t][name] = ("relation", _shapes(rng, types, relation_names, permission_names, name in wild, caveats))
         tuplesets = [n for n in relation_names[t] if n not in wild]
         targets = ["rel0", "rel1", "perm0", "perm1", "perm2", "absent"]
         for number, name in enumerate(permission_names[t]):
@@ -92,7 +130,7 @@ def random_schema(rng, acyclic=False):
     return _without_alias_cycles(schema)
 
 
-def _shapes(rng, types, relation_names, permission_names, wild):
+def _shapes(rng, types, relation_names, permission_names, wild, caveats):
     shapes = []
     for _ in range(rng.choice([1, 2, 3, 4])):
         stype = rng.choice(types)
@@ -104,6 +142,7 @@ def _shapes(rng, types, relation_names, permission_names, wild):
             shape = (stype, rng.choice(["rel0"] + permission_names[stype]))
         else:
             shape = (stype, None)
+        shape += _traits(rng, caveats)
         if shape not in shapes:
             shapes.append(shape)
     return shapes
@@ -128,28 +167,53 @@ def _drop_lost_usersets(schema):
         for name, (kind, body) in members.items():
             if kind == "relation":
                 kept = [s for s in body if s[1] in (None, "*") or s[1] in schema[s[0]]]
-                members[name] = ("relation", kept or [("user", None)])
+                members[name] = ("relation", kept or [("user", None, None, False)])
     return schema
 
 
-def random_world(rng, acyclic=False):
+def random_world(rng, acyclic=False, caveats=False):
     """A world. acyclic: usersets and arrows only lead to objects of a higher number, so no path is endless."""
-    schema = _drop_lost_usersets(random_schema(rng, acyclic))
-    rows = set()
-    climbing = _climb(rng, schema) if rng.random() < 0.3 else None
+    known = {}
+    if caveats:
+        bodies = rng.sample(conditions.BODIES, rng.choice([1, 2, 3, 5]))
+        known = {"cav%d" % number: body for number, body in enumerate(bodies)}
+    schema = _drop_lost_usersets(random_schema(rng, acyclic, known))
+    rows = {}
+    climbing = _climb(rng, schema, known) if rng.random() < 0.3 else None
     for t, members in schema.items():
         for name, (kind, shapes) in members.items():
             if kind == "relation":
                 _rows(rng, rows, t, name, shapes, acyclic)
     if climbing is not None:
         _chain(rng, rows, schema, climbing)
-    return World(schema, rows)
+    return World(schema, {row: _attribute(rng, shape, known) for row, shape in rows.items()}, known)
 
 
-def _climb(rng, schema):
+def _attribute(rng, shape, caveats):
+    _, _, caveat, expires = shape
+    if caveat is None and not expires:
+        return BARE
+    stored = () if caveat is None else contexts.stored(rng, caveats[caveat])
+    return Attribute(caveat, stored, moment(rng) if expires else None)
+
+
+def other_attribute(rng, world, row):
+    """What else the schema lets a relationship have."""
+    shapes = [s for s in world.schema[row[0]][row[2]][1] if s[:2] == (row[3], "*" if row[4] == "*" else row[5])]
+    return _attribute(rng, rng.choice(shapes), world.caveats)
+
+
+def moment(rng):
+    """A time at which something expires, or that a clock shows."""
+    return (NOON + rng.randint(-2, 2)) * SECOND + rng.choice([0, 0, 1, SECOND - 1])
+
+
+def _climb(rng, schema, caveats):
     """A permission that asks itself again one object further up, as folders do, in one of several shapes."""
     t = rng.choice([t for t in schema if t not in TYPES[:2]])
-    schema[t]["chain"] = schema[t]["side"] = ("relation", [(t, None)])
+    bare = (t, None, None, False)
+    some = [shape for shape in [(t, None, *_traits(rng, caveats))] if shape != bare]
+    schema[t]["chain"] = schema[t]["side"] = ("relation", [bare, *some])
     up = (rng.choice(["any", "any", "all"]), "chain", "climb")
     names = [("name", name) for name in schema[t] if name.startswith(("rel", "perm"))]
     names += [(kind, "side", name) for _, name in names for kind in ("any", "any", "all")]
@@ -171,28 +235,34 @@ def _climb(rng, schema):
 def _chain(rng, rows, schema, t):
     """A long path up from the first object, with relationships of all kinds strewn along it, or at its end only."""
     ids = ["%s0" % t[0]] + ["deep%d" % n for n in range(rng.randint(4, 45))]
-    rows.update((t, lower, "chain", t, upper, None) for lower, upper in zip(ids, ids[1:]))
-    relations = [(name, body) for name, (kind, body) in schema[t].items() if kind == "relation" and name not in ("chain", "side")]
+    links, rare = schema[t]["chain"][1], rng.choice([0.1, 0.5])
+    for lower, upper in zip(ids, ids[1:]):
+        rows[t, lower, "chain", t, upper, None] = links[-1] if len(links) > 1 and rng.random() < rare else links[0]
+    relations = [
+        (name, body) for name, (kind, body) in schema[t].items() if kind == "relation" and name not in ("chain", "side")
+    ]
     density = rng.choice([0.02, 0.3, 1])
     for oid in ids[-1:] if density == 1 else ids:
-        rows.add((t, oid, "side", t, oid, None))
+        rows[t, oid, "side", t, oid, None] = links[0]
         for name, shapes in relations:
-            for stype, relation in shapes:
+            for shape in shapes:
+                stype, relation = shape[:2]
                 if stype in TYPES[:2] and rng.random() < density:
-                    rows.add((t, oid, name, stype, "*" if relation == "*" else stype[0] + "1", None))
+                    rows[t, oid, name, stype, "*" if relation == "*" else stype[0] + "1", None] = shape
 
 
 def _rows(rng, rows, t, name, shapes, acyclic):
     density = rng.choice([0.1, 0.3, 0.6])
     for number in range(IDS):
-        for stype, srelation in shapes:
+        for shape in shapes:
+            stype, srelation = shape[:2]
             if srelation == "*":
                 if rng.random() < density:
-                    rows.add((t, "%s%d" % (t[0], number), name, stype, "*", None))
+                    rows[t, "%s%d" % (t[0], number), name, stype, "*", None] = shape
                 continue
             for other in range(IDS):
                 if rng.random() < density and not (acyclic and stype not in ("user", "bot") and other <= number):
-                    rows.add((t, "%s%d" % (t[0], number), name, stype, "%s%d" % (stype[0], other), srelation))
+                    rows[t, "%s%d" % (t[0], number), name, stype, "%s%d" % (stype[0], other), srelation] = shape
 
 
 def subjects(rng, world):

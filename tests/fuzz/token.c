@@ -1,62 +1,112 @@
-/* The border of tokens and cursors: nothing is taken but what was made. The input is tried as it is, and as a list
- * of changes to a good one, so that the seal is reached. */
-#include <stdlib.h>
-
+/* The border of tokens and cursors: what was made is read back, and nothing else is taken. The input gives what they
+ * hold; it is tried as a text of its own, and as a list of changes to good ones, so that the seal is reached. */
 #include "engine/token.h"
+#include "must.h"
 
-static const lic_identity *identity(void)
+/* What this process makes, and what another would. */
+typedef struct identities {
+    lic_identity own;
+    lic_identity other;
+} identities;
+
+static const identities *find_identities(void)
 {
-    static lic_identity made;
-    static bool         is_made;
+    static identities made;
+    static bool       is_made;
 
-    if (!is_made && !lic_identity_init(&made))
-        abort();
+    if (!is_made)
+        must(lic_identity_init(&made.own) && lic_identity_init(&made.other));
     is_made = true;
     return &made;
 }
 
-/* Unless it is the good one: the fuzzer reads it out of the comparisons sooner or later. */
-static void must_be_refused(lic_str text, lic_str good)
+static void must_be_refused(const lic_identity *identity, lic_str text)
 {
-    lic_cursor cursor;
-    uint64_t   revision;
+    licet_error *error = NULL;
+    lic_cursor   cursor;
+    uint64_t     revision = 1;
 
-    if (lic_str_equal(text, good))
-        return;
-    if (lic_token_read(identity(), text, &revision, NULL) == LICET_OK || revision != 0)
-        abort();
-    if (lic_cursor_read(identity(), text, &cursor, NULL) == LICET_OK)
-        abort();
+    must(lic_token_read(identity, text, &revision, &error) == LICET_INVALID_TOKEN && revision == 0);
+    must(licet_error_kind(error) == LICET_KIND_TOKEN);
+    must_explain(error, LIC_STR(""));
+    error = NULL;
+    must(lic_cursor_read(identity, text, &cursor, &error) == LICET_INVALID_TOKEN);
+    must(licet_error_kind(error) == LICET_KIND_TOKEN);
+    must_explain(error, LIC_STR(""));
 }
 
-/* Pairs of place and byte. */
-static void change(char *text, size_t text_size, const uint8_t *data, size_t size)
+/* Pairs of place and byte; a place beyond the end makes the text shorter or longer by one. */
+static size_t change(char *text, size_t text_size, const uint8_t *data, size_t size)
 {
-    for (size_t i = 0; i + 1 < size; i += 2)
-        text[data[i] % text_size] = (char)data[i + 1];
+    const size_t original = text_size;
+
+    for (size_t i = 0; i + 1 < size; i += 2) {
+        const size_t at = data[i] % (original + 2);
+
+        if (at < text_size)
+            text[at] = (char)data[i + 1];
+        else if (at == original && text_size > 1)
+            text_size--;
+        else if (at > original && text_size < original)
+            text_size++;
+    }
+    return text_size;
 }
 
 static void try_changed(lic_str good, const uint8_t *data, size_t size)
 {
-    char text[LIC_CURSOR_CAPACITY];
+    char    text[LICET_TOKEN_CAPACITY];
+    lic_str changed = { text, 0 };
 
-    must_be_refused((lic_str){ (const char *)data, size }, good);
     memcpy(text, good.data, good.size);
-    change(text, good.size, data, size);
-    must_be_refused((lic_str){ text, good.size }, good);
+    changed.size = change(text, good.size, data, size);
+    if (!lic_str_equal(changed, good))
+        must_be_refused(&find_identities()->own, changed);
+}
+
+static void try_token(uint64_t revision, const uint8_t *data, size_t size)
+{
+    const identities *ids = find_identities();
+    licet_token       token;
+    lic_str           text = { token.text, 0 };
+    uint64_t          read;
+    lic_cursor        cursor;
+
+    lic_token_make(&ids->own, revision, &token);
+    text.size = strlen(token.text);
+    must(lic_token_read(&ids->own, text, &read, NULL) == LICET_OK && read == revision);
+    must(lic_cursor_read(&ids->own, text, &cursor, NULL) == LICET_INVALID_TOKEN);
+    must_be_refused(&ids->other, text);
+    try_changed(text, data, size);
+}
+
+static void try_cursor(const lic_cursor *cursor, const uint8_t *data, size_t size)
+{
+    const identities *ids = find_identities();
+    char              made[LIC_CURSOR_CAPACITY];
+    lic_str           text = { made, lic_cursor_make(&ids->own, cursor, made) };
+    lic_cursor        read;
+    uint64_t          revision;
+
+    must(lic_cursor_read(&ids->own, text, &read, NULL) == LICET_OK && read.revision == cursor->revision);
+    must(memcmp(&read.after, &cursor->after, sizeof read.after) == 0);
+    must(memcmp(read.digest, cursor->digest, sizeof read.digest) == 0);
+    must(lic_token_read(&ids->own, text, &revision, NULL) == LICET_INVALID_TOKEN && revision == 0);
+    must_be_refused(&ids->other, text);
+    try_changed(text, data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    lic_cursor  cursor = { 7, { { 1, 2 }, { 3, 4 } }, { 5 } };
-    char        cursor_text[LIC_CURSOR_CAPACITY];
-    licet_token token;
-    size_t      cursor_size = lic_cursor_make(identity(), &cursor, cursor_text);
+    lic_cursor cursor = { 7, { { 1, 2 }, { 3, 4 } }, { 5 } };
 
-    lic_token_make(identity(), 7, &token);
-    if (size == cursor_size)
-        try_changed((lic_str){ cursor_text, cursor_size }, data, size);
-    else
-        try_changed((lic_str){ token.text, strlen(token.text) }, data, size);
+    if (size >= sizeof cursor.revision)
+        memcpy(&cursor.revision, data, sizeof cursor.revision);
+    if (size >= sizeof cursor.revision + sizeof cursor.after)
+        memcpy(&cursor.after, data + sizeof cursor.revision, sizeof cursor.after);
+    lic_digest(&find_identities()->own, (lic_str){ (const char *)data, size }, cursor.digest);
+    must_be_refused(&find_identities()->own, (lic_str){ (const char *)data, size });
+    try_token(cursor.revision, data, size);
+    try_cursor(&cursor, data, size);
     return 0;
 }

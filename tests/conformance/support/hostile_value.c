@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A runner without memory is no runner. */
-static void need(bool holds)
+void hostile_need(bool holds)
 {
     if (!holds) {
         fputs("hostile inputs: not as their README says, or out of memory\n", stderr);
@@ -13,20 +12,40 @@ static void need(bool holds)
     }
 }
 
-static void append(hostile_text *out, const char *data, size_t size)
+static void reserve(hostile_text *out, size_t size)
 {
     if (out->size + size + 1 > out->capacity) {
         out->capacity = (out->size + size + 1) * 2;
         out->data     = realloc(out->data, out->capacity);
-        need(out->data != NULL);
+        hostile_need(out->data != NULL);
     }
+}
+
+static void append(hostile_text *out, const char *data, size_t size)
+{
+    reserve(out, size);
     memcpy(out->data + out->size, data, size);
     out->size += size;
 }
 
+/* Doubles what is there already: millions of single letters are a few copies. */
+static void append_repeated(hostile_text *out, const char *data, size_t size, size_t times)
+{
+    size_t first = out->size, whole = size * times;
+
+    reserve(out, whole);
+    if (whole > 0)
+        append(out, data, size);
+    for (size_t done = size, more; done < whole; done += more) {
+        more = done < whole - done ? done : whole - done;
+        memcpy(out->data + first + done, out->data + first, more);
+    }
+    out->size = first + whole;
+}
+
 static void append_string(hostile_text *out, const json_t *string)
 {
-    need(json_is_string(string));
+    hostile_need(json_is_string(string));
     append(out, json_string_value(string), json_string_length(string));
 }
 
@@ -76,12 +95,13 @@ static void append_piece(hostile_text *out, const json_t *piece)
     } else if (hex != NULL) {
         append_hex(out, json_string_value(hex));
     } else if (rep != NULL) {
-        for (json_int_t n = json_integer_value(json_array_get(rep, 1)); n > 0; n--)
-            append_string(out, json_array_get(rep, 0));
+        hostile_need(json_is_string(json_array_get(rep, 0)) && json_integer_value(json_array_get(rep, 1)) >= 0);
+        append_repeated(out, json_string_value(json_array_get(rep, 0)), json_string_length(json_array_get(rep, 0)),
+                        (size_t)json_integer_value(json_array_get(rep, 1)));
     } else {
         json_int_t end = json_integer_value(json_array_get(seq, 2));
 
-        need(seq != NULL);
+        hostile_need(seq != NULL);
         for (json_int_t i = json_integer_value(json_array_get(seq, 1)); i < end; i++)
             append_form(out, json_string_value(json_array_get(seq, 0)), i);
     }
@@ -95,7 +115,7 @@ void hostile_expand(const json_t *value, hostile_text *out)
         append_string(out, value);
         return;
     }
-    need(json_is_array(pieces));
+    hostile_need(json_is_array(pieces));
     for (size_t i = 0; i < json_array_size(pieces); i++)
         append_piece(out, json_array_get(pieces, i));
 }

@@ -14,6 +14,9 @@ typedef struct hostile_text {
     size_t size, capacity;
 } hostile_text;
 
+/* Ends the program where the inputs are not what their README says, or there is no memory: then there is no runner. */
+void hostile_need(bool holds);
+
 /* Appends to *out. */
 void hostile_expand(const json_t *value, hostile_text *out);
 /* The expanded value alone, as long as *out lives; data is NULL where value is NULL or null. */

@@ -56,8 +56,16 @@ static void what_does_not_fit_is_refused(void **state)
           "context: could not convert context parameter \"x\": for list<uint>: at index 2: a value of type uint is "
           "required, but found a number that does not fit" },
         { "x map<list<int>>", "x", "{\"x\": {\"k\": [true]}}",
-          "context: could not convert context parameter \"x\": for map<list<int>>: at index 0: a value of type int is "
-          "required, but found a bool" },
+          "context: could not convert context parameter \"x\": for map<list<int>>: at key \"k\": at index 0: a value "
+          "of type int is required, but found a bool" },
+        { "x list<map<int>>", "x", "{\"x\": [{}, {\"a\": 1, \"b\\n\\\"\": 1.5}]}",
+          "context: could not convert context parameter \"x\": for list<map<int>>: at index 1: at key \"b??\": a value "
+          "of type int is required, but found a number that does not fit" },
+        { "x map<map<int>>", "x",
+          "{\"x\": {\"0123456789012345678901234567890123456789012345678901234567890123456\": 1}}",
+          "context: could not convert context parameter \"x\": for map<map<int>>: at key "
+          "\"0123456789012345678901234567890123456789012345678901234567890123\"...: a value of type map<int> is "
+          "required, but found a number that does not fit" },
         { "x int", "x", "{\"x\": true}", "context: could not convert context parameter \"x\": ..." },
         { "x int", "x", "{\"x\": \"\"}", "context: ..." },
         { "x int", "x", "{\"x\": \" 42\"}", "context: ..." },

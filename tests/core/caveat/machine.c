@@ -147,6 +147,52 @@ static void unknowns_and_errors_flow_as_in_spicedb(void **state)
     assert_cel_cases(cases, COUNT(cases));
 }
 
+/* What stands in the brackets then is not even an error. */
+static void in_none_nothing_is_looked_for(void **state)
+{
+    static const cel_case cases[] = {
+        { "x int", "optional.none()[?x] == optional.of(1)", "{}", "false" },
+        { "x int", "optional.none()[x] == optional.of(1)", "{}", "false" },
+        { "x int", "dyn(optional.none())[x] == optional.of(1)", "{}", "false" },
+        { "x int", "[[1]][?5][?x] == optional.of(1)", "{}", "false" },
+        { "x int", "[[1]][?5][x] == optional.of(1)", "{}", "false" },
+        { "x int", "[[1]][?0][?x] == optional.of(1)", "{}", "missing: x" },
+        { "x int", "[[1]][?x][?1 / 0] == optional.of(1)", "{\"x\": 5}", "false" },
+        { "x int", "[[1]][?x][?1 / 0] == optional.of(1)", "{\"x\": 0}", "error: division by zero" },
+        { "x int", "optional.none()[?dyn([x])] == optional.of(1)", "{\"x\": 1}", "false" },
+        { "x int", "[optional.none()].exists(o, o[?x].hasValue())", "{}", "false" },
+        { "x int, y int", "(y == 1 ? optional.none() : optional.of([1]))[?x].hasValue()", "{\"y\": 1}", "false" },
+        { "x int, y int", "(y == 1 ? optional.none() : optional.of([1]))[?x].hasValue()", "{\"y\": 2}", "missing: x" },
+        { "x int, m map<map<any>>", "m.?a[?string(x)].hasValue()", "{\"m\": {}}", "false" },
+        { "x int, m map<map<any>>", "m.?a[?string(x)].hasValue()", "{\"m\": {\"a\": {}}}", "missing: x" },
+        { "x int, m map<map<any>>", "m.?a[?string(x)].hasValue()", "{\"x\": 1}", "missing: m" },
+        { "x int, m map<any>", "m.?a.?b[?string(1 / x)].hasValue()", "{\"m\": {}, \"x\": 0}", "false" },
+    };
+
+    (void)state;
+    assert_cel_cases(cases, COUNT(cases));
+}
+
+/* ".x" is always the parameter. So no expression can mean a variable of that name, and filter(), which makes its list of
+ * what its first argument says, makes it of the parameter. */
+static void a_variable_behind_a_dot_is_beyond_reach(void **state)
+{
+    static const cel_case cases[] = {
+        { "x bool", "[1, 2].exists_one(.e, x)", "{\"x\": true}", "false" },
+        { "x int", "[1, 2].all(.x, x == 7 && .x == 7)", "{\"x\": 7}", "true" },
+        { "x int", "[1, 2].exists(.x, x == 1)", "{\"x\": 7}", "false" },
+        { "x int", "[1, 2].map(.x, x)", "{\"x\": 7}", "[7, 7]" },
+        { "x int", "[1, 2].map(.x, x > 0, .x)", "{}", "missing: x" },
+        { "x int", "[1, 2].map(x, [5].map(.x, x)) == [[1], [2]] && .x == 7", "{\"x\": 7}", "true" },
+        { "x int", "[1, 2].filter(.x, true)", "{\"x\": 7}", "[7, 7]" },
+        { "x int", "[1, 2].filter(.x, x < 0)", "{\"x\": 7}", "[]" },
+        { "x int", "[1, 2].filter(. x, true)", "{}", "missing: x" },
+    };
+
+    (void)state;
+    assert_cel_cases(cases, COUNT(cases));
+}
+
 /* {"l":[1,1,...]} */
 static char *ones(size_t count)
 {
@@ -279,9 +325,14 @@ static void every_byte_of_the_budget_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_by_hand_runs_without_memory),    cmocka_unit_test(unknowns_and_errors_flow_as_in_spicedb),
-        cmocka_unit_test(work_without_end_is_stopped),         cmocka_unit_test(every_step_is_counted),
-        cmocka_unit_test(every_failed_allocation_is_survived), cmocka_unit_test(every_byte_of_the_budget_is_counted),
+        cmocka_unit_test(code_by_hand_runs_without_memory),
+        cmocka_unit_test(unknowns_and_errors_flow_as_in_spicedb),
+        cmocka_unit_test(in_none_nothing_is_looked_for),
+        cmocka_unit_test(a_variable_behind_a_dot_is_beyond_reach),
+        cmocka_unit_test(work_without_end_is_stopped),
+        cmocka_unit_test(every_step_is_counted),
+        cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(every_byte_of_the_budget_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

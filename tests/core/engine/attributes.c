@@ -628,13 +628,6 @@ static const char SORTED[] = "document:d1#guest@user:u1[ticket:{\"m\":{\"a\":\"x
                              "document:d3#temp@user:u1[expiration:2031-01-01T00:00:00Z]\n"
                              "document:d2#both@user:u1[ticket:{\"n\":1}][expiration:2031-01-01T00:00:00Z]\n";
 
-/* Allocation number n from now fails, once. */
-static void fail_next(const failing_memory *memory, size_t n)
-{
-    memory->counts->fail_first = memory->counts->calls + n;
-    memory->counts->fail_end   = memory->counts->fail_first + 1;
-}
-
 static void writes_survive_every_failed_allocation(void **state)
 {
     licet_status status = LICET_OUT_OF_MEMORY;

@@ -98,3 +98,28 @@ const char *world_ask_prepared(engine_world *w, const char *question, const lice
     request.prepared_context = context;
     return ask(w, &request);
 }
+
+void world_expect(engine_world *w, const expectation *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        licet_context *context = NULL;
+
+        if (strcmp(world_ask(w, rows[i].question, rows[i].context), rows[i].answer) != 0)
+            fail_msg("%s with %s: %s instead of %s", rows[i].question, rows[i].context, w->text, rows[i].answer);
+        if (rows[i].context == NULL)
+            continue;
+        assert_int_equal(licet_context_parse(text_of(rows[i].context), NULL, &context, NULL), LICET_OK);
+        if (strcmp(world_ask_prepared(w, rows[i].question, context), rows[i].answer) != 0)
+            fail_msg("%s with %s: %s", rows[i].question, rows[i].context, w->text);
+        licet_context_release(context);
+    }
+}
+
+void check_rows(const char *schema, const char *relationships, const expectation *rows, size_t count)
+{
+    engine_world w;
+
+    world_open(&w, NULL, schema, relationships);
+    world_expect(&w, rows, count);
+    world_close(&w);
+}

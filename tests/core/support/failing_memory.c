@@ -147,3 +147,9 @@ failing_memory fail_never(void)
 {
     return fail_between(SIZE_MAX, SIZE_MAX);
 }
+
+void fail_next(const failing_memory *memory, size_t n)
+{
+    memory->counts->fail_first = memory->counts->calls + n;
+    memory->counts->fail_end   = memory->counts->fail_first + 1;
+}

@@ -37,6 +37,8 @@ typedef struct failing_memory {
 failing_memory fail_after(size_t n);
 /* Allocation number n fails, and every one from there on. */
 failing_memory fail_from(size_t n);
+/* Allocation number n from now fails, once. SIZE_MAX / 2: none. */
+void fail_next(const failing_memory *memory, size_t n);
 /* None fails: only counts. */
 failing_memory fail_never(void);
 
