@@ -77,6 +77,7 @@ static void keep(budget *b, uint64_t steps)
     lic_arena_free(eval->arena);
     eval->memo           = NULL;
     eval->goals          = 0;
+    eval->met_caveat     = false;
     eval->frames         = NULL;
     eval->frame_capacity = 0;
     eval->outcomes       = NULL;
@@ -116,7 +117,7 @@ static lic_failure judge_caveat(budget *b, uint32_t attribute, worth *result)
 
     lic_goal_reset_steps(b->eval);
     failure = lic_condition_truth(b->eval, &leaf, &truth);
-    *result = truth == LIC_FALSE ? WORTH_NOTHING : WORTH_A_CHECK;
+    *result = truth == LIC_FALSE ? WORTH_NOTHING : truth == LIC_TRUE ? WORTH_ALL : WORTH_A_CHECK;
     keep(b, STEPS_OF_CAVEAT);
     return failure;
 }
@@ -456,13 +457,11 @@ static lic_failure ask(planner *p, lic_goal goal, lic_membership *answer)
     return status == LICET_OUT_OF_MEMORY ? LIC_FAILURE_MEMORY : LIC_FAILURE_NONE;
 }
 
-static lic_failure is_false(lic_eval *eval, const lic_condition *condition, bool *result)
+/* What an answer comes to under the context. OPEN: no more than that it may be a yes. */
+static lic_failure judge_answer(lic_eval *eval, const lic_membership *answer, lic_truth *truth)
 {
-    lic_truth         truth;
-    const lic_failure failure = lic_condition_truth(eval, condition, &truth);
-
-    *result = truth == LIC_FALSE;
-    return failure;
+    *truth = answer->value == LIC_YES ? LIC_TRUE : answer->value == LIC_NO ? LIC_FALSE : LIC_OPEN;
+    return answer->value == LIC_IF ? lic_condition_truth(eval, answer->condition, truth) : LIC_FAILURE_NONE;
 }
 
 /* A goal that nobody has become certain of. */
@@ -471,23 +470,20 @@ static lic_failure look_at_pending(planner *p, uint32_t goal)
     const found_goal at      = p->goals[goal];
     lic_membership   answer  = LIC_MEMBERSHIP_FAILED(LIC_FAILURE_DEPTH);
     lic_failure      failure = step(&p->budget);
-    bool             dropped;
+    lic_truth        truth   = LIC_OPEN;
 
     if (failure == LIC_FAILURE_NONE && at.open && p->eval->limits.max_depth > 1)
         failure = ask(p, at.goal, &answer);
-    dropped = answer.value == LIC_NO;
-    if (failure == LIC_FAILURE_NONE && answer.value == LIC_IF)
-        failure = is_false(p->eval, answer.condition, &dropped);
+    if (failure == LIC_FAILURE_NONE)
+        failure = judge_answer(p->eval, &answer, &truth);
     if (failure == LIC_FAILURE_NONE)
         failure = clear_up(&p->budget);
     if (failure != LIC_FAILURE_NONE)
         return failure;
-    if (answer.value == LIC_YES) {
+    p->goals[goal].depth = truth == LIC_FALSE ? DROPPED : CANDIDATE;
+    if (truth == LIC_TRUE)
         set_depth(p, goal, p->eval->limits.max_depth / 2);
-        return LIC_FAILURE_NONE;
-    }
-    p->goals[goal].depth = dropped ? DROPPED : CANDIDATE;
-    return dropped ? LIC_FAILURE_NONE : follow(p, goal, CANDIDATE);
+    return truth == LIC_OPEN ? follow(p, goal, CANDIDATE) : LIC_FAILURE_NONE;
 }
 
 /* --------------------------------------------------------------- all of a plan */

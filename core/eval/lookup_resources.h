@@ -5,12 +5,11 @@
  * page is the next piece of all of them merged. So memory follows the goals on the way, not the answers; where the
  * target leads to itself on other objects (folder.view over parent->view), the two are the same.
  *
- * Law: what a page says of a resource is what lic_eval_check() says. It is said without asking where a way to the
- * target leads through nothing but unions and rows without caveats, and is not deeper than the limit: yes decides a
- * union, whatever becomes of the rest. All other ways only bring candidates, and each of those is checked. On the way, a
- * goal behind an operator is asked about at once, since most that stop there stop many answers; there, a no is a no,
- * a yes is good for as much depth as it was found with, and anything else leaves it a candidate. A row whose caveat is
- * true also makes a candidate: beside a branch that fails for depth a check may fail, too. */
+ * Law: what a page says of a resource is what lic_eval_check() says under the same context. It is said without asking
+ * where a way to the target leads through nothing but unions and rows whose caveats are true, and is not deeper than the
+ * limit: yes decides a union, whatever becomes of the rest. All other ways only bring candidates, and each of those is
+ * checked. On the way, a goal behind an operator is asked about at once, since most that stop there stop many answers;
+ * there, a no is a no, a yes is good for as much depth as it was found with, and anything else leaves it a candidate. */
 #ifndef LIC_EVAL_LOOKUP_RESOURCES_H
 #define LIC_EVAL_LOOKUP_RESOURCES_H
 
