@@ -2,8 +2,7 @@
  * and a node that is not filled yet only needs to know what it is to be. */
 #include "eval/expand.h"
 
-#include <stdlib.h>
-
+#include "base/sort.h"
 #include "eval/goal.h"
 
 /* What a node is to be. */
@@ -138,14 +137,6 @@ static bool read_rows(expansion *x, uint32_t leaf, lic_goal goal)
     return true;
 }
 
-static int compare_refs(const void *a, const void *b)
-{
-    const uint64_t x = lic_ref_key(*(const lic_ref *)a);
-    const uint64_t y = lic_ref_key(*(const lic_ref *)b);
-
-    return (x > y) - (x < y);
-}
-
 static bool is_userset(const expansion *x, lic_ref subject)
 {
     return lic_program_slot(x->eval->program, subject.slot).relation != LIC_NO_REL;
@@ -154,24 +145,27 @@ static bool is_userset(const expansion *x, lic_ref subject)
 /* Sorted, usersets last. */
 static bool sort_subjects(expansion *x, const lic_tree_node *leaf)
 {
-    lic_ref *subjects = x->tree.subjects + leaf->first_subject;
-    lic_ref *usersets;
-    size_t   kept  = 0;
-    size_t   moved = 0;
+    lic_ref     *subjects = x->tree.subjects + leaf->first_subject;
+    const size_t count    = leaf->subject_count;
+    uint64_t    *keys;
+    size_t       kept = 0;
 
-    if (leaf->subject_count < 2)
+    if (count < 2)
         return true;
-    usersets = lic_arena_alloc(&x->scratch, leaf->subject_count * sizeof *usersets); /* no more than are there */
-    if (usersets == NULL)
+    keys = lic_arena_alloc(&x->scratch, count * sizeof *keys); /* no more than are there */
+    if (keys == NULL)
         return failed(x, LIC_FAILURE_MEMORY);
-    qsort(subjects, leaf->subject_count, sizeof *subjects, compare_refs);
-    for (size_t i = 0; i < leaf->subject_count; i++) {
-        if (is_userset(x, subjects[i]))
-            usersets[moved++] = subjects[i];
-        else
-            subjects[kept++] = subjects[i];
-    }
-    memcpy(subjects + kept, usersets, moved * sizeof *usersets);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = lic_ref_key(subjects[i]);
+    if (!lic_sort_keys(&x->scratch, keys, count))
+        return failed(x, LIC_FAILURE_MEMORY);
+    for (int usersets = 0; usersets < 2; usersets++)
+        for (size_t i = 0; i < count; i++) {
+            const lic_ref subject = { (lic_slot)(keys[i] >> 32), (uint32_t)keys[i] };
+
+            if (is_userset(x, subject) == (usersets != 0))
+                subjects[kept++] = subject;
+        }
     return true;
 }
 

@@ -5,16 +5,22 @@
  * cycle that does not run through unions alone. */
 #include "eval/lookup_subjects.h"
 
-#include <stdlib.h>
-
+#include "base/sort.h"
 #include "eval/holders.h"
 #include "eval/layout.h"
 
-/* A direct subject that was read. */
-typedef struct member {
-    uint32_t    node;
-    lic_verdict verdict;
-} member;
+/* A direct subject that was read: its node, and its verdict in the lower half. */
+typedef uint64_t member;
+
+static uint32_t node_of(member m)
+{
+    return (uint32_t)(m >> 32);
+}
+
+static lic_verdict verdict_of(member m)
+{
+    return (lic_verdict)m;
+}
 
 /* What a frame still has to put together. */
 typedef struct unit {
@@ -120,8 +126,8 @@ static bool add_member(lookup *l, uint32_t node, lic_verdict verdict)
         !lic_arena_grow(&l->scratch, &members, &l->member_capacity, l->member_count + 1, sizeof *l->members))
         return failed(l, LIC_FAILURE_MEMORY);
     l->members = members;
-    l->is_sorted &= l->member_count == 0 || l->members[l->member_count - 1].node < node;
-    l->members[l->member_count++] = (member){ node, verdict };
+    l->is_sorted &= l->member_count == 0 || node_of(l->members[l->member_count - 1]) < node;
+    l->members[l->member_count++] = (uint64_t)node << 32 | verdict;
     return true;
 }
 
@@ -242,12 +248,9 @@ static bool visit(lookup *l, uint32_t number)
     return true;
 }
 
-static int compare_members(const void *a, const void *b)
+static bool sort_members(lookup *l)
 {
-    const uint32_t x = ((const member *)a)->node;
-    const uint32_t y = ((const member *)b)->node;
-
-    return (x > y) - (x < y);
+    return l->is_sorted || lic_sort_keys(&l->scratch, l->members, l->member_count) || failed(l, LIC_FAILURE_MEMORY);
 }
 
 /* The members that were read, as a set. */
@@ -258,14 +261,14 @@ static bool push_members(lookup *l)
 
     if (named == NULL)
         return failed(l, LIC_FAILURE_MEMORY);
-    if (!l->is_sorted)
-        qsort(l->members, l->member_count, sizeof *l->members, compare_members);
+    if (!sort_members(l))
+        return false;
     for (size_t i = 0; i < l->member_count;) {
-        const uint32_t node    = l->members[i].node;
+        const uint32_t node    = node_of(l->members[i]);
         lic_verdict    verdict = LIC_VERDICT_NO;
 
-        for (; i < l->member_count && l->members[i].node == node; i++)
-            verdict = lic_verdict_or(&l->verdicts, verdict, l->members[i].verdict);
+        for (; i < l->member_count && node_of(l->members[i]) == node; i++)
+            verdict = lic_verdict_or(&l->verdicts, verdict, verdict_of(l->members[i]));
         named[count++] = (lic_holder){ node, lic_verdict_or(&l->verdicts, verdict, l->others),
                                        (uint8_t)lic_verdict_truth(verdict), LIC_FALSE };
     }
@@ -449,9 +452,7 @@ static bool list_candidates(lookup *l)
         if (is_named && !add_member(l, step->subject.node, LIC_VERDICT_YES))
             return false;
     }
-    if (!l->is_sorted)
-        qsort(l->members, l->member_count, sizeof *l->members, compare_members);
-    return true;
+    return sort_members(l);
 }
 
 /* A check of one subject, with the limits of one. */
@@ -502,10 +503,10 @@ static licet_status check_candidates(lookup *l, lic_goal goal, lic_holder *named
     lic_failure  failure;
 
     for (size_t i = 0; i < l->member_count && status == LICET_OK; i++) {
-        const uint32_t node = l->members[i].node;
+        const uint32_t node = node_of(l->members[i]);
         lic_verdict    verdict;
 
-        if (i > 0 && l->members[i - 1].node == node)
+        if (i > 0 && node_of(l->members[i - 1]) == node)
             continue;
         failure = lic_goal_look_at_clock(l->eval);
         if (failure != LIC_FAILURE_NONE)
