@@ -280,8 +280,8 @@ static licet_check_request context_of(const licet_lookup_subjects_request *reque
 /* In the order of errors: the context's own, revision, size of the context, names (api.md 3). */
 static licet_status fill(lookup *l, const licet_lookup_subjects_request *request, licet_error **error)
 {
-    const licet_check_request asked = context_of(request);
-    lic_snapshot              snapshot;
+    const licet_check_request asked    = context_of(request);
+    lic_snapshot              snapshot = { .graph = NULL };
     size_t                    wire_bytes;
     licet_status              status;
 
