@@ -1,7 +1,8 @@
 /* The whole way of a caveat: an expression, a line end, values as JSON. The expression becomes a caveat of a schema,
  * the values come with the relationship, with the request, or with both; and what is asked is answered as the
  * expression says: yes, no, conditional on the names that are missing, or an error, which is never an answer. Unions,
- * intersections and exclusions keep to three-valued logic, with an error as unknown as a value that is missing. */
+ * intersections and exclusions keep to three-valued logic, with an error as unknown as a value that is missing. Half of
+ * the inputs ask a strict engine. */
 #include <string.h>
 
 #include "datastore/context.h"
@@ -10,12 +11,21 @@
 #include "values.h"
 
 /* What one question has to come to. */
-typedef enum truth { NO, YES, OPEN, REFUSED, OVER_BUDGET } truth;
+typedef enum truth { NO, YES, OPEN, REFUSED, OVER_LIMIT } truth;
 
 typedef struct answer {
     truth    truth;
     uint64_t missing; /* parameters, of OPEN */
 } answer;
+
+/* An engine whose schema has the caveat, and the same expression by itself. */
+typedef struct world {
+    licet_engine  *engine;
+    const lic_cel *cel;
+    uint64_t       used; /* parameters of the caveat */
+    bool           strict;
+    lic_memory    *memory; /* of what is expected */
+} world;
 
 /* ------------------------------------------------------------------ expected */
 
@@ -23,7 +33,7 @@ static answer evaluate(const lic_cel *cel, lic_memory *memory, const lic_cel_val
 {
     lic_cel_budget budget = { 100000, 1 << 20 };
     const char    *limit  = NULL;
-    answer         out    = { OVER_BUDGET, 0 };
+    answer         out    = { OVER_LIMIT, 0 };
     lic_cel_value  result;
     lic_arena      arena;
 
@@ -39,18 +49,18 @@ static answer evaluate(const lic_cel *cel, lic_memory *memory, const lic_cel_val
     return out;
 }
 
-/* used: the caveat's parameters; a value of another is nobody's business. */
-static answer expect(const lic_cel *cel, uint64_t used, lic_memory *memory, const lic_context_values *object)
+/* A value of a parameter that the caveat has not is nobody's business. */
+static answer expect(const world *w, const lic_context_values *object)
 {
     lic_cel_value values[PARAMETERS];
     uint64_t      given, refused;
     lic_arena     arena;
     answer        out = { REFUSED, 0 };
 
-    lic_arena_init(&arena, memory);
-    values_of(&arena, object, false, values, &given, &refused);
-    if ((refused & used) == 0)
-        out = evaluate(cel, memory, values);
+    lic_arena_init(&arena, w->memory);
+    values_of(&arena, object, w->strict, values, &given, &refused);
+    if ((refused & w->used) == 0)
+        out = evaluate(w->cel, w->memory, values);
     lic_arena_free(&arena);
     return out;
 }
@@ -96,38 +106,39 @@ static void write_schema(lic_text *text, lic_str expression, uint64_t used)
     must(!text->failed);
 }
 
-/* NULL: the expression is none that a schema can hold. */
-static licet_engine *open_world(lic_memory *memory, lic_str expression, uint64_t used)
+/* false: the expression is none that a schema can hold. */
+static bool open_engine(world *w, lic_str expression)
 {
-    licet_engine *engine = NULL;
-    licet_error  *error  = NULL;
+    licet_options options = LICET_OPTIONS_INIT;
+    licet_error  *error   = NULL;
     lic_text      text;
 
-    must(licet_open(LICET_STR("memory:"), NULL, &engine, NULL) == LICET_OK);
-    lic_text_init(&text, memory);
-    write_schema(&text, expression, used);
-    if (licet_write_schema(engine, lic_text_str(&text), NULL, &error) != LICET_OK) {
+    options.strict = w->strict;
+    must(licet_open(LICET_STR("memory:"), &options, &w->engine, NULL) == LICET_OK);
+    lic_text_init(&text, w->memory);
+    write_schema(&text, expression, w->used);
+    if (licet_write_schema(w->engine, lic_text_str(&text), NULL, &error) != LICET_OK) {
         must_explain(error, lic_text_str(&text));
-        licet_engine_release(engine);
-        engine = NULL;
+        licet_engine_release(w->engine);
+        w->engine = NULL;
     }
     lic_text_free(&text);
-    return engine;
+    return w->engine != NULL;
 }
 
-static licet_status write_relationship(licet_engine *engine, lic_str text, lic_str caveat, lic_str context)
+static licet_status write_relationship(const world *w, const char *text, lic_str caveat, lic_str context)
 {
     licet_update        update  = { LICET_TOUCH, LICET_RELATIONSHIP_INIT };
     licet_write_request request = LICET_WRITE_REQUEST_INIT;
     licet_error        *error   = NULL;
     licet_status        status;
 
-    must(licet_relationship_parse(text, &update.relationship, NULL) == LICET_OK);
+    must(licet_relationship_parse((lic_str){ text, strlen(text) }, &update.relationship, NULL) == LICET_OK);
     update.relationship.caveat_name    = caveat;
     update.relationship.caveat_context = context;
     request.updates                    = &update;
     request.update_count               = 1;
-    status                             = licet_write(engine, &request, NULL, &error);
+    status                             = licet_write(w->engine, &request, NULL, &error);
     if (status != LICET_OK)
         must_explain(error, context);
     return status;
@@ -160,7 +171,7 @@ static bool is_expected(const licet_result *result, licet_status status, answer 
     }
 }
 
-static void must_answer(licet_engine *engine, const char *permission, lic_str context, answer expected)
+static void must_answer(const world *w, const char *permission, lic_str context, answer expected)
 {
     licet_check_request request = LICET_CHECK_REQUEST_INIT;
     licet_result        result  = LICET_RESULT_INIT;
@@ -171,7 +182,7 @@ static void must_answer(licet_engine *engine, const char *permission, lic_str co
     request.permission = (lic_str){ permission, strlen(permission) };
     request.subject    = LICET_STR("user:u");
     request.context    = context;
-    status             = licet_check(engine, &request, &result, &error);
+    status             = licet_check(w->engine, &request, &result, &error);
     must((status == LICET_OK) == (error == NULL));
     must(status == LICET_DEADLINE_EXCEEDED || is_expected(&result, status, expected));
     if (error != NULL)
@@ -187,7 +198,7 @@ static answer not_(answer a)
 }
 
 /* What a bulk check says of the same question. */
-static void must_answer_in_bulk(licet_engine *engine, lic_str context, answer expected)
+static void must_answer_in_bulk(const world *w, lic_str context, answer expected)
 {
     licet_consistency   now         = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
     licet_check_request requests[2] = { LICET_CHECK_REQUEST_INIT, LICET_CHECK_REQUEST_INIT };
@@ -199,24 +210,24 @@ static void must_answer_in_bulk(licet_engine *engine, lic_str context, answer ex
         requests[i].subject    = i == 0 ? LICET_STR("user:u") : LICET_STR("user:stranger");
         requests[i].context    = context;
     }
-    must(licet_check_bulk(engine, requests, 2, now, results, NULL) == LICET_OK);
+    must(licet_check_bulk(w->engine, requests, 2, now, results, NULL) == LICET_OK);
     must(results[0].status == LICET_DEADLINE_EXCEEDED || is_expected(&results[0], results[0].status, expected));
     must(is_expected(&results[1], results[1].status, (answer){ NO, 0 }));
     licet_result_clear(&results[0]);
     licet_result_clear(&results[1]);
 }
 
-static void ask_all(licet_engine *engine, lic_str context, answer fresh)
+static void ask_all(const world *w, lic_str context, answer fresh)
 {
     static const char *const same[] = { "fresh", "either", "both", "not_unless", "through", "through_all" };
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        must_answer(engine, same[i], context, fresh);
-    must_answer(engine, "unless", context, not_(fresh));
-    must_answer(engine, "surely", context, (answer){ YES, 0 });
-    must_answer(engine, "never", context, (answer){ NO, 0 });
-    must_answer(engine, "none_less", context, (answer){ NO, 0 });
-    must_answer_in_bulk(engine, context, fresh);
+        must_answer(w, same[i], context, fresh);
+    must_answer(w, "unless", context, not_(fresh));
+    must_answer(w, "surely", context, (answer){ YES, 0 });
+    must_answer(w, "never", context, (answer){ NO, 0 });
+    must_answer(w, "none_less", context, (answer){ NO, 0 });
+    must_answer_in_bulk(w, context, fresh);
 }
 
 /* ---------------------------------------------------------------- with values */
@@ -236,61 +247,70 @@ static lic_context_values choose(lic_arena *arena, const lic_context_values *obj
 }
 
 /* A part of the values is kept with the relationship; the request brings none, or all of them. */
-static void ask_kept(licet_engine *engine, const lic_cel *cel, uint64_t used, lic_arena *arena,
-                     const lic_context_values *object, lic_str context, answer with_all)
+static void ask_kept(const world *w, lic_arena *arena, const lic_context_values *object, lic_str context,
+                     answer with_all)
 {
-    const lic_context_values kept = choose(arena, object, used, chance_of(context));
-    const answer             some = expect(cel, used, arena->memory, &kept);
+    const lic_context_values kept = choose(arena, object, w->used, chance_of(context));
+    const answer             some = expect(w, &kept);
     lic_text                 text;
     lic_str                  stored;
 
-    lic_text_init(&text, arena->memory);
+    lic_text_init(&text, w->memory);
     must(lic_context_print_values(&kept, &text));
     stored = kept.count == 0 ? (lic_str){ NULL, 0 } : lic_text_str(&text);
-    if (write_relationship(engine, LICET_STR("doc:d#kept@user:u"), LICET_STR("c"), stored) == LICET_OK) {
-        must_answer(engine, "kept", (lic_str){ NULL, 0 }, some);
-        must_answer(engine, "kept", context, with_all);
+    if (write_relationship(w, "doc:d#kept@user:u", LICET_STR("c"), stored) == LICET_OK) {
+        must_answer(w, "kept", (lic_str){ NULL, 0 }, some);
+        must_answer(w, "kept", context, with_all);
     } else {
         must(some.truth == REFUSED);
-        must_answer(engine, "kept", context, (answer){ NO, 0 });
+        must_answer(w, "kept", context, (answer){ NO, 0 });
     }
     lic_text_free(&text);
 }
 
-static void ask_with(licet_engine *engine, const lic_cel *cel, uint64_t used, lic_memory *memory, lic_str context)
+/* *object: the values of a context that can be used; else the engine refuses it too. */
+static bool read_context(const world *w, lic_arena *arena, lic_str context, lic_context_values *object)
 {
-    static const char *const rows[]     = { "doc:d#fresh@user:u", "folder:f#owner@user:u" };
-    lic_context_values       object     = { NULL, 0 };
-    size_t                   wire_bytes = 0;
-    lic_arena                arena;
-    answer                   fresh;
+    size_t       wire_bytes = 0;
+    licet_error *error      = NULL;
+    licet_kind   kind;
 
-    lic_arena_init(&arena, memory);
-    if (lic_context_read(&arena, context, false, &object, &wire_bytes, NULL) != LICET_OK ||
-        wire_bytes > LIC_MAX_REQUEST_CONTEXT_BYTES) {
-        object  = (lic_context_values){ NULL, 0 };
+    *object = (lic_context_values){ NULL, 0 };
+    (void)lic_context_read(arena, context, w->strict, object, &wire_bytes, &error);
+    kind = licet_error_kind(error);
+    if (error == NULL && wire_bytes > LIC_MAX_REQUEST_CONTEXT_BYTES)
+        kind = LICET_KIND_LIMIT;
+    licet_error_free(error);
+    if (kind == LICET_KIND_NONE)
+        return true;
+    must_answer(w, "surely", context, (answer){ kind == LICET_KIND_LIMIT ? OVER_LIMIT : REFUSED, 0 });
+    *object = (lic_context_values){ NULL, 0 };
+    return false;
+}
+
+static void ask_with(const world *w, lic_str context)
+{
+    lic_context_values object;
+    lic_arena          arena;
+    answer             fresh;
+
+    lic_arena_init(&arena, w->memory);
+    if (!read_context(w, &arena, context, &object))
         context = (lic_str){ NULL, 0 };
-    }
-    for (size_t i = 0; i < 2; i++)
-        must(write_relationship(engine, (lic_str){ rows[i], strlen(rows[i]) }, LICET_STR("c"), (lic_str){ NULL, 0 }) ==
-             LICET_OK);
-    fresh = expect(cel, used, memory, &object);
-    ask_all(engine, context, fresh);
-    ask_kept(engine, cel, used, &arena, &object, context, fresh);
+    fresh = expect(w, &object);
+    ask_all(w, context, fresh);
+    ask_kept(w, &arena, &object, context, fresh);
     lic_arena_free(&arena);
 }
 
-static void ask(lic_memory *memory, const lic_cel_source *source, const lic_cel *cel, uint64_t used, lic_str context)
+static void write_all(const world *w)
 {
-    licet_engine *engine = open_world(memory, source->text, used);
-    const lic_str none   = { NULL, 0 };
+    const lic_str none = { NULL, 0 };
 
-    if (engine == NULL)
-        return;
-    must(write_relationship(engine, LICET_STR("doc:d#base@user:u"), none, none) == LICET_OK);
-    must(write_relationship(engine, LICET_STR("doc:d#folder@folder:f"), none, none) == LICET_OK);
-    ask_with(engine, cel, used, memory, context);
-    licet_engine_release(engine);
+    must(write_relationship(w, "doc:d#base@user:u", none, none) == LICET_OK);
+    must(write_relationship(w, "doc:d#folder@folder:f", none, none) == LICET_OK);
+    must(write_relationship(w, "doc:d#fresh@user:u", LICET_STR("c"), none) == LICET_OK);
+    must(write_relationship(w, "folder:f#owner@user:u", LICET_STR("c"), none) == LICET_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -303,11 +323,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                     .must_be_bool    = true };
     lic_memory           memory;
     lic_cel             *cel;
-    uint64_t             used = 0;
+    world                w = { .memory = &memory, .strict = (chance_of(text) & 1) != 0 };
 
     lic_memory_init(&memory, NULL, SIZE_MAX);
-    if (lic_cel_compile(&memory, &source, &cel, &used, NULL) == LICET_OK && used != 0)
-        ask(&memory, &source, cel, used, end < size ? lic_str_slice(text, end + 1, size) : LIC_STR("{}"));
+    if (lic_cel_compile(&memory, &source, &cel, &w.used, NULL) == LICET_OK && w.used != 0) {
+        w.cel = cel;
+        if (open_engine(&w, source.text)) {
+            write_all(&w);
+            ask_with(&w, end < size ? lic_str_slice(text, end + 1, size) : LIC_STR("{}"));
+        }
+        licet_engine_release(w.engine);
+    }
     lic_cel_free(cel);
     must(memory.used == 0);
     return 0;
