@@ -13,6 +13,27 @@ static licet_status fail_filter(const char *field, licet_error **error, const ch
                            field, problem);
 }
 
+static void forget_if_empty(lic_str *field)
+{
+    if (field->size == 0)
+        *field = (lic_str){ NULL, 0 };
+}
+
+licet_filter lic_filter_meant(const licet_filter *filter, bool strict)
+{
+    licet_filter meant = *filter;
+
+    if (strict)
+        return meant;
+    forget_if_empty(&meant.resource_type);
+    forget_if_empty(&meant.resource_id);
+    forget_if_empty(&meant.resource_id_prefix);
+    forget_if_empty(&meant.relation);
+    forget_if_empty(&meant.subject_type);
+    forget_if_empty(&meant.subject_id);
+    return meant;
+}
+
 static bool is_empty(const licet_filter *f)
 {
     return !lic_str_given(f->resource_type) && !lic_str_given(f->resource_id) &&

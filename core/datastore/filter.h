@@ -28,6 +28,10 @@ typedef enum lic_filter_use {
     LIC_FILTER_PRECONDITION /* as that */
 } lic_filter_use;
 
+/* The filter as it is meant. SpiceDB's messages can't tell an empty field from one that is not given, and only a strict
+ * engine does: there it stays, and is an error. (An empty subject_relation means something everywhere.) */
+licet_filter lic_filter_meant(const licet_filter *filter, bool strict);
+
 /* The fields' shapes. `field` says which filter. */
 licet_status lic_filter_check(const char *field, const licet_filter *filter, lic_filter_use use, licet_error **error);
 

@@ -232,19 +232,28 @@ static licet_status limit_check(uint32_t limit, licet_error **error)
 static licet_status open_stream(licet_engine *engine, const licet_read_request *request, bool is_export,
                                 licet_stream **stream, licet_error **error)
 {
+    licet_read_request meant = *request;
+    licet_status       status;
+
+    if (!LIC_RECORD_KNOWN(&request->filter))
+        return lic_fail_record(error, "filter");
+    meant.filter = lic_filter_meant(&request->filter, engine->strict);
+    LIC_TRY(limit_check(request->limit, error));
+    LIC_TRY(lic_filter_check("filter", &meant.filter, use_of(is_export), error));
+    LIC_TRY(stream_new(engine, &meant, is_export, stream, error));
+done:
+    return status;
+}
+
+static licet_status enter_and_open(licet_engine *engine, const licet_read_request *request, bool is_export,
+                                   licet_stream **stream, licet_error **error)
+{
     lic_call     call;
     licet_status status = lic_engine_enter(engine, &call, error);
 
     if (status != LICET_OK)
         return status;
-    if (LIC_RECORD_KNOWN(&request->filter))
-        status = limit_check(request->limit, error);
-    else
-        status = lic_fail_record(error, "filter");
-    if (status == LICET_OK)
-        status = lic_filter_check("filter", &request->filter, use_of(is_export), error);
-    if (status == LICET_OK)
-        status = stream_new(engine, request, is_export, stream, error);
+    status = open_stream(engine, request, is_export, stream, error);
     lic_engine_leave(&call);
     return status;
 }
@@ -258,7 +267,7 @@ licet_status licet_read_relationships(licet_engine *engine, const licet_read_req
     *stream = NULL;
     if (!LIC_RECORD_KNOWN(request))
         return lic_fail_record(error, "request");
-    return open_stream(engine, request, false, stream, error);
+    return enter_and_open(engine, request, false, stream, error);
 }
 
 licet_status licet_export_relationships(licet_engine *engine, const licet_export_request *request,
@@ -275,5 +284,5 @@ licet_status licet_export_relationships(licet_engine *engine, const licet_export
     read.filter      = request->filter;
     read.cursor      = request->cursor;
     read.consistency = request->consistency;
-    return open_stream(engine, &read, true, stream, error);
+    return enter_and_open(engine, &read, true, stream, error);
 }

@@ -80,9 +80,11 @@ static licet_status updates_check(const licet_write_request *request, licet_erro
     return status;
 }
 
-static licet_status precondition_check(const licet_precondition *precondition, size_t index, licet_error **error)
+static licet_status precondition_check(const licet_precondition *precondition, size_t index, bool strict,
+                                       licet_error **error)
 {
-    char field[48];
+    licet_filter filter;
+    char         field[48];
 
     number_name(field, sizeof field, "precondition", index);
     if (!LIC_RECORD_KNOWN(&precondition->filter))
@@ -90,10 +92,12 @@ static licet_status precondition_check(const licet_precondition *precondition, s
     if (precondition->expectation != LICET_MUST_MATCH && precondition->expectation != LICET_MUST_NOT_MATCH)
         return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                         "%s: %d is neither must match nor must not match", field, (int)precondition->expectation);
-    return lic_filter_check(field, &precondition->filter, LIC_FILTER_PRECONDITION, error);
+    filter = lic_filter_meant(&precondition->filter, strict);
+    return lic_filter_check(field, &filter, LIC_FILTER_PRECONDITION, error);
 }
 
-static licet_status preconditions_check(const licet_precondition *preconditions, size_t count, licet_error **error)
+static licet_status preconditions_check(const licet_precondition *preconditions, size_t count, bool strict,
+                                        licet_error **error)
 {
     licet_status status = LICET_OK;
 
@@ -102,7 +106,7 @@ static licet_status preconditions_check(const licet_precondition *preconditions,
     if (count > 0 && preconditions == NULL)
         return lic_fail_record(error, "preconditions");
     for (size_t i = 0; i < count && status == LICET_OK; i++)
-        status = precondition_check(&preconditions[i], i, error);
+        status = precondition_check(&preconditions[i], i, strict, error);
     return status;
 }
 
@@ -221,9 +225,11 @@ static licet_status compile_preconditions(writing *w, const licet_precondition *
     *filters = lic_new_array(&w->arena, count, lic_filter);
     if (*filters == NULL)
         return lic_fail_memory(w->error);
-    for (size_t i = 0; i < count && status == LICET_OK; i++)
-        status =
-            lic_filter_compile(w->program, &preconditions[i].filter, LIC_FILTER_PRECONDITION, &(*filters)[i], w->error);
+    for (size_t i = 0; i < count && status == LICET_OK; i++) {
+        const licet_filter meant = lic_filter_meant(&preconditions[i].filter, w->engine->strict);
+
+        status = lic_filter_compile(w->program, &meant, LIC_FILTER_PRECONDITION, &(*filters)[i], w->error);
+    }
     return status;
 }
 
@@ -286,7 +292,7 @@ static licet_status write_relationships(licet_engine *engine, const licet_write_
     writing      w;
 
     LIC_TRY(updates_check(request, error));
-    LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, error));
+    LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, engine->strict, error));
     writing_init(&w, engine, error);
     status = prepare_changes(&w, request);
     if (status == LICET_OK) {
@@ -334,12 +340,13 @@ licet_status licet_write(licet_engine *engine, const licet_write_request *reques
 
 static licet_status delete_inside(writing *w, const licet_delete_request *request, uint64_t *count)
 {
-    lic_store   *store = w->engine->store;
-    lic_filter   filter;
-    lic_filter  *filters;
-    licet_status status;
+    const licet_filter meant = lic_filter_meant(&request->filter, w->engine->strict);
+    lic_store         *store = w->engine->store;
+    lic_filter         filter;
+    lic_filter        *filters;
+    licet_status       status;
 
-    LIC_TRY(lic_filter_compile(w->program, &request->filter, LIC_FILTER_DELETE, &filter, w->error));
+    LIC_TRY(lic_filter_compile(w->program, &meant, LIC_FILTER_DELETE, &filter, w->error));
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
     writing_judged(w);
@@ -361,13 +368,15 @@ static licet_status delete_relationships(licet_engine *engine, const licet_delet
                                          licet_delete_result *result, licet_error **error)
 {
     uint64_t     count = 0;
+    licet_filter meant;
     licet_status status;
     writing      w;
 
     if (!LIC_RECORD_KNOWN(&request->filter))
         return lic_fail_record(error, "filter");
-    LIC_TRY(lic_filter_check("filter", &request->filter, LIC_FILTER_DELETE, error));
-    LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, error));
+    meant = lic_filter_meant(&request->filter, engine->strict);
+    LIC_TRY(lic_filter_check("filter", &meant, LIC_FILTER_DELETE, error));
+    LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, engine->strict, error));
     LIC_TRY(limit_check(request->limit, error));
     writing_init(&w, engine, error);
     writing_begin(&w);
