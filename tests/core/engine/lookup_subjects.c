@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -719,6 +721,85 @@ static void a_stream_that_failed_can_be_asked_again(void **state)
     assert_int_equal(memory.counts->live_blocks, 0);
 }
 
+/* ------------------------------------------------------------------- threads */
+
+typedef struct reader {
+    pthread_t    thread;
+    engine_world w; /* of the same engine */
+    atomic_bool *stop;
+    bool         is_right;
+} reader;
+
+/* Whatever is written, amy or tom is a member, and never both; the tree says the same. */
+static bool sees_one(engine_world *w)
+{
+    licet_lookup_subjects_request request = request_of("book:a", "every", "user", NULL);
+    licet_expand_request          expand  = LICET_EXPAND_REQUEST_INIT;
+    licet_tree                   *tree    = NULL;
+    licet_tree_node               node    = LICET_TREE_NODE_INIT;
+    bool                          is_right;
+
+    look_up(w, &request);
+    is_right          = w->status == LICET_OK && (strcmp(w->text, "tom") == 0 || strcmp(w->text, "amy") == 0);
+    expand.resource   = LICET_STR("club:a");
+    expand.permission = LICET_STR("member");
+    is_right &= licet_expand(w->engine, &expand, &tree, NULL) == LICET_OK && licet_tree_node_at(tree, 0, &node) &&
+                node.subject_count == 1;
+    licet_tree_release(tree);
+    return is_right;
+}
+
+static void *read_on(void *argument)
+{
+    reader *r = argument;
+
+    r->is_right = true;
+    while (!atomic_load(r->stop))
+        r->is_right &= sees_one(&r->w);
+    return NULL;
+}
+
+static void swap(engine_world *w, const char *gone, const char *come)
+{
+    licet_write_request request = LICET_WRITE_REQUEST_INIT;
+    licet_update        updates[2];
+
+    updates[0].operation    = LICET_DELETE;
+    updates[0].relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
+    updates[1].operation    = LICET_TOUCH;
+    updates[1].relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
+    assert_int_equal(licet_relationship_parse(text_of(gone), &updates[0].relationship, NULL), LICET_OK);
+    assert_int_equal(licet_relationship_parse(text_of(come), &updates[1].relationship, NULL), LICET_OK);
+    request.updates      = updates;
+    request.update_count = 2;
+    assert_int_equal(licet_write(w->engine, &request, NULL, NULL), LICET_OK);
+}
+
+static void lookups_and_trees_run_beside_writes(void **state)
+{
+    static reader readers[2];
+    atomic_bool   stop = false;
+    engine_world  w;
+
+    (void)state;
+    world_open(&w, NULL, SCHEMA, "club:a#member@user:tom\nbook:a#group@club:a");
+    for (size_t i = 0; i < 2; i++) {
+        readers[i].w    = w;
+        readers[i].stop = &stop;
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    }
+    for (size_t i = 0; i < 300; i++) {
+        swap(&w, "club:a#member@user:tom", "club:a#member@user:amy");
+        swap(&w, "club:a#member@user:amy", "club:a#member@user:tom");
+    }
+    atomic_store(&stop, true);
+    for (size_t i = 0; i < 2; i++) {
+        pthread_join(readers[i].thread, NULL);
+        assert_true(readers[i].is_right);
+    }
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -748,6 +829,7 @@ int main(void)
         cmocka_unit_test(wrong_use_is_told),
         cmocka_unit_test(lookups_survive_every_failed_allocation),
         cmocka_unit_test(a_stream_that_failed_can_be_asked_again),
+        cmocka_unit_test(lookups_and_trees_run_beside_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
