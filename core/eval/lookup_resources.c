@@ -1,3 +1,8 @@
+/* Plans: goals that hold the subject, nearest first (each becomes certain by its shortest way), then those that nobody is
+ * certain of. Pages: a heap of sorted sources, each entered behind the last answer.
+ *
+ * Goals are looked at once. Only one that was a candidate is looked at again when it turns out to be certain, and then
+ * so are those behind it: lists may come twice that way, which costs a look at the same rows and no answer. */
 #include "eval/lookup_resources.h"
 
 #include "base/hash.h"
@@ -632,6 +637,16 @@ typedef struct pager {
     size_t     capacity;
 } pager;
 
+static lic_failure advance_numbers(pager *g, source *s, bool *found)
+{
+    *found = s->next < s->end;
+    if (!*found)
+        return LIC_FAILURE_NONE;
+    s->node    = (uint32_t)(*s->next >> 1);
+    s->certain = (*s->next++ & 1) == 0;
+    return step(&g->budget);
+}
+
 /* Goes to the source's next number. *found is false at the end. */
 static lic_failure advance(pager *g, source *s, bool *found)
 {
@@ -640,14 +655,8 @@ static lic_failure advance(pager *g, source *s, bool *found)
     lic_ref     resource;
 
     *found = false;
-    if (s->list == NULL) {
-        *found = s->next < s->end;
-        if (*found) {
-            s->node    = (uint32_t)(*s->next >> 1);
-            s->certain = (*s->next++ & 1) == 0;
-        }
-        return LIC_FAILURE_NONE;
-    }
+    if (s->list == NULL)
+        return advance_numbers(g, s, found);
     while (failure == LIC_FAILURE_NONE && worth == WORTH_NOTHING && lic_walk_next(&s->walk, &resource)) {
         failure = step(&g->budget);
         if (failure == LIC_FAILURE_NONE)
@@ -661,19 +670,21 @@ static lic_failure advance(pager *g, source *s, bool *found)
     return LIC_FAILURE_NONE;
 }
 
-/* Those of a list's rows that come in no order. */
+/* Those of a list's rows that come in no order. They are no steps, since they are all read before the first answer, and
+ * how many they are depends on merges. */
 static lic_failure read_loose(pager *g, const lic_resource_list *list, lic_walk *rest)
 {
     lic_failure failure = LIC_FAILURE_NONE;
+    uint32_t    count   = 0;
     worth       worth;
     lic_ref     resource;
 
     while (failure == LIC_FAILURE_NONE && lic_walk_next(rest, &resource)) {
-        if (resource.node < g->from)
+        if (++count % LIC_STEPS_PER_CLOCK == 0)
+            failure = look_at_clock(&g->budget);
+        if (resource.node < g->from || failure != LIC_FAILURE_NONE)
             continue;
-        failure = step(&g->budget);
-        if (failure == LIC_FAILURE_NONE)
-            failure = judge_row(&g->budget, list->rows, list->bare, list->subject, rest->attribute, &worth);
+        failure = judge_row(&g->budget, list->rows, list->bare, list->subject, rest->attribute, &worth);
         if (failure == LIC_FAILURE_NONE && worth != WORTH_NOTHING)
             failure = add_number(&g->scratch, &g->loose, resource.node, list->certain && worth == WORTH_ALL);
     }
