@@ -17,7 +17,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-enum { IDS = 5, USERS = 2, TEXT = 512 };
+enum { FEW = 5, MANY = 130, USERS = 2, TEXT = 8192 };
 
 static uint64_t random_state;
 
@@ -70,6 +70,7 @@ typedef struct world {
     char         schema[8192];
     char         shapes[256][96];
     size_t       shape_count;
+    uint32_t     ids; /* of each type */
     int64_t      now;
 } world;
 
@@ -220,12 +221,12 @@ static void draw_row(const world *v, char *row)
     const char              *with   = strstr(shape, " with ");
     int                      size;
 
-    size = sprintf(row, "%.*s:%c%u%.*s@%.*s:", (int)type, shape, shape[0], random_below(IDS), (int)(at - hash), hash,
+    size = sprintf(row, "%.*s:%c%u%.*s@%.*s:", (int)type, shape, shape[0], random_below(v->ids), (int)(at - hash), hash,
                    (int)end, at + 1);
     if (at[1 + end] == ':')
         size += sprintf(row + size, "*");
     else
-        size += sprintf(row + size, "%c%u", at[1], random_below(at[1] == 'u' ? USERS : IDS));
+        size += sprintf(row + size, "%c%u", at[1], random_below(at[1] == 'u' ? USERS : v->ids));
     if (at[1 + end] == '#')
         size += sprintf(row + size, "%.*s", (int)strcspn(at + 1 + end, " "), at + 1 + end);
     if (with == NULL)
@@ -249,7 +250,7 @@ static void forget_error(engine_world *w)
 /* Some rows come to lie in the base, some are taken away again. */
 static void write_rows(world *v)
 {
-    const uint32_t count = 20 + random_below(100);
+    const uint32_t count = v->ids == FEW ? 20 + random_below(100) : 200 + random_below(1500);
     char           row[TEXT];
 
     for (uint32_t i = 0; i < count; i++) {
@@ -259,7 +260,7 @@ static void write_rows(world *v)
         else
             world_touch(&v->w, row);
         forget_error(&v->w);
-        if (random_below(16) == 0)
+        if (random_below(v->ids == FEW ? 16 : 200) == 0)
             assert_true(lic_graph_merge(v->w.engine->graph));
     }
 }
@@ -272,6 +273,7 @@ static void open_random_world(world *v, uint64_t seed)
 
     random_state      = seed * 7919 + 17;
     v->now            = INT64_C(1700000000000000000);
+    v->ids            = seed % 10 == 0 ? MANY : FEW;
     options.clock     = (licet_clock){ read_clock, &v->now };
     options.max_depth = depths[random_below(COUNT(depths))];
     memset(&v->w, 0, sizeof v->w);
@@ -393,25 +395,42 @@ static void ask(world *v, const question *q, const char *id, char *text, char *e
     licet_result_clear(&result);
 }
 
-static bool has_word(const char *text, const char *word, size_t size)
+/* The answer that follows, with what is missing, and the blank behind it. */
+static size_t answer_size(const char *text)
 {
-    for (const char *at = text; (at = strstr(at, " ")) != NULL; at++)
-        if (strncmp(at + 1, word, size) == 0)
-            return true;
-    return strncmp(text, word, size) == 0;
+    const size_t size = strcspn(text, " (");
+
+    return text[size] == '(' ? strcspn(text, ")") + 2 : size + 1;
 }
 
-/* Is each answer of the one one of the other, and once? Answers end in " ", with ") " or without. */
+/* Is it one of them? */
+static bool has_answer(const char *text, const char *answer, size_t size)
+{
+    for (; *text != '\0' && *text != '!'; text += answer_size(text))
+        if (strncmp(text, answer, size) == 0)
+            return true;
+    return false;
+}
+
+static bool has_id(const char *text, const char *answer)
+{
+    const size_t size = strcspn(answer, " (");
+
+    for (; *text != '\0' && *text != '!'; text += answer_size(text))
+        if (strcspn(text, " (") == size && strncmp(text, answer, size) == 0)
+            return true;
+    return false;
+}
+
+/* Is each answer of the one one of the other, and once? */
 static bool is_part_of(const char *some, const char *all)
 {
     while (*some != '\0' && *some != '!') {
-        size_t size = strcspn(some, " (");
+        const size_t size = answer_size(some);
 
-        if (some[size] == '(')
-            size = (size_t)(strchr(some, ')') - some) + 1;
-        if (!has_word(all, some, size + 1) || has_word(some + size + 1, some, strcspn(some, " (")))
+        if (!has_answer(all, some, size) || has_id(some + size, some))
             return false;
-        some += size + 1;
+        some += size;
     }
     return true;
 }
@@ -443,7 +462,7 @@ static void compare(world *v, const question *q, uint64_t seed)
     char         checks[TEXT] = "";
     char         errors[TEXT] = "";
     char         cursor[LIC_CURSOR_CAPACITY];
-    char         id[16];
+    char         id[32];
     const char  *own   = strchr(q->subject, ':') + 1;
     const size_t size  = strcspn(own, "#");
     uint32_t     limit = 1 + random_below(7);
@@ -451,7 +470,7 @@ static void compare(world *v, const question *q, uint64_t seed)
 
     licet_lookup_resources_request request = request_of(q);
 
-    for (unsigned i = 0; i < IDS; i++) {
+    for (unsigned i = 0; i < v->ids; i++) {
         snprintf(id, sizeof id, "%c%u", q->type[0], i);
         ask(v, q, id, checks, errors);
     }
@@ -477,7 +496,7 @@ static void compare_all(world *v, uint64_t seed)
                                             "group:nobody", "group:g3#plain" };
     static const char *const contexts[] = { NULL, "{\"x\":1}", "{\"x\":2,\"y\":5,\"m\":{\"k\":1}}", "{\"m\":{}}" };
 
-    for (size_t s = 0; s < COUNT(subjects); s++)
+    for (size_t s = 0; s < COUNT(subjects); s += v->ids == FEW ? 1 : 3)
         for (size_t t = 0; t < COUNT(relations) + COUNT(permissions); t++) {
             const bool     is_permission = t >= COUNT(relations);
             const size_t   p             = t - COUNT(relations);
