@@ -5,7 +5,7 @@
 /* The log's indexes are 32 bits wide and the last of them means "none". */
 #define MAX_CHANGES (UINT32_MAX - 1)
 
-lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head)
+lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t revision)
 {
     lic_delta *delta = lic_alloc_zero(attributes->memory, sizeof *delta);
 
@@ -15,8 +15,9 @@ lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const l
     delta->epochs     = epochs;
     delta->attributes = attributes;
     delta->seed       = seed;
-    atomic_init(&delta->head, head);
-    atomic_init(&delta->horizon, head);
+    delta->settled    = revision;
+    atomic_init(&delta->head, revision);
+    atomic_init(&delta->horizon, revision);
     return delta;
 }
 
@@ -48,7 +49,8 @@ static void release_attributes(const lic_delta *delta)
     }
 }
 
-void lic_delta_free(lic_delta *delta)
+/* A past has none. */
+static void free_one(lic_delta *delta)
 {
     if (delta == NULL)
         return;
@@ -63,6 +65,13 @@ void lic_delta_free(lic_delta *delta)
     lic_chunks_free(&delta->transitions, delta->memory, sizeof(lic_transition));
     lic_chunks_free(&delta->range_entries, delta->memory, sizeof(lic_range_entry));
     lic_free(delta->memory, delta, sizeof *delta);
+}
+
+void lic_delta_free(lic_delta *delta)
+{
+    if (delta != NULL)
+        free_one(atomic_load_explicit(&delta->past, memory_order_relaxed));
+    free_one(delta);
 }
 
 /* Whoever must find the entry has seen something that was stored after it, so the bit needs no order of its own. */
