@@ -219,14 +219,14 @@ static void count_edge(lic_graph *graph, const lic_change *change)
 
 /* The edge's state, for the writer, who sees his own transaction. */
 static lic_edge_state state_now(const lic_graph *graph, const lic_delta *delta, uint32_t record, lic_ref resource,
-                                uint64_t target, uint64_t hash)
+                                uint64_t target)
 {
     const lic_piece *piece;
 
     if (record != LIC_NONE)
         return lic_delta_state(delta, lic_delta_record(delta, record), UINT64_MAX);
     piece = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    return piece == NULL ? LIC_ABSENT : lic_piece_state(piece, resource.node, target, hash);
+    return lic_piece_state(piece, lic_ref_key(resource), target, &graph->seed);
 }
 
 /* The caller's hold of the attribute ends here: the delta has its own. */
@@ -238,7 +238,7 @@ static void apply_change(lic_graph *graph, lic_delta *delta, const lic_change *c
     uint32_t         record = lic_delta_find(delta, source, target, hash);
     lic_delta_change made   = { .ends = { source, target }, .hash = hash, .revision = revision };
 
-    made.before = state_now(graph, delta, record, change->edge.resource, target, hash);
+    made.before = state_now(graph, delta, record, change->edge.resource, target);
     made.after  = change->present ? change->attribute : LIC_ABSENT;
     if (!lic_attributes_same(&graph->attributes, made.before, made.after)) {
         lic_delta_append(delta, record, &made);

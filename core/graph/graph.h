@@ -211,7 +211,7 @@ void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot);
 typedef struct lic_glance {
     const uint64_t *keys; /* sorted */
     uint32_t        count;
-    bool            touched; /* keys is not all, or more than all, or some have attributes: they have to be walked */
+    uint32_t        touched; /* not 0: keys is not all, or more than all, or some have attributes: walk them */
 } lic_glance;
 
 lic_glance lic_snapshot_glance(const lic_snapshot *snapshot, lic_ref resource);

@@ -15,7 +15,7 @@
  * edge takes in the base and in the list of changes, and as much as the delta grows by when its hashes double. What
  * attributes add to an edge, 16 bytes in its pieces and its transition, is in it. */
 #define MERGE_BYTES 256
-/* At most this share of a piece are marks: 16 bytes for 64 keys of 8. */
+/* At most this share of a piece are marks: 8 bytes for 32 keys of 8. */
 #define MARKS_SHARE 32
 /* A share of the limit is for deletions alone: without it a full graph could never be emptied again. */
 #define RESERVE_SHARE 16

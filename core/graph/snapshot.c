@@ -57,12 +57,15 @@ void lic_graph_await_readers(lic_graph *graph)
         lic_sleep_us(50);
 }
 
-/* For readers of a revision older than the base's, apart because they are few. */
-static __attribute__((noinline)) lic_edge_state state_back_then(const lic_snapshot *snapshot, const lic_piece *piece,
-                                                                uint64_t source, uint64_t target, uint64_t hash)
+/* Where deltas must be asked. Apart because that is seldom: readers of the head of a graph at rest find all in the
+ * base. */
+static __attribute__((noinline)) lic_edge_state state_by_deltas(const lic_snapshot *snapshot, const lic_piece *piece,
+                                                                uint64_t source, uint64_t target)
 {
-    const lic_delta *delta  = snapshot->past;
-    uint32_t         record = lic_delta_find(delta, source, target, hash);
+    const lic_edge_seed *seed   = &snapshot->graph->seed;
+    uint64_t             hash   = lic_edge_hash(seed, source, target);
+    const lic_delta     *delta  = snapshot->past;
+    uint32_t             record = delta == NULL ? LIC_NONE : lic_delta_find(delta, source, target, hash);
 
     if (record == LIC_NONE) {
         delta  = snapshot->delta;
@@ -70,7 +73,7 @@ static __attribute__((noinline)) lic_edge_state state_back_then(const lic_snapsh
     }
     if (record != LIC_NONE)
         return lic_delta_state(delta, lic_delta_record(delta, record), snapshot->revision);
-    return piece == NULL ? LIC_ABSENT : lic_piece_state(piece, (uint32_t)source, target, hash);
+    return lic_piece_state(piece, source, target, seed);
 }
 
 /* The piece is loaded before the delta is asked: a piece that a later revision changed is in place only when the
@@ -80,16 +83,11 @@ static inline lic_edge_state state_of(const lic_snapshot *snapshot, lic_ref reso
     const lic_graph *graph  = snapshot->graph;
     uint64_t         source = lic_ref_key(resource);
     uint64_t         target = lic_ref_key(subject);
-    uint64_t         hash   = lic_edge_hash(&graph->seed, source, target);
     const lic_piece *piece  = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    uint32_t         record;
 
-    if (snapshot->past != NULL)
-        return state_back_then(snapshot, piece, source, target, hash);
-    record = lic_delta_find(snapshot->delta, source, target, hash);
-    if (record != LIC_NONE)
-        return lic_delta_state(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision);
-    return piece == NULL ? LIC_ABSENT : lic_piece_state(piece, resource.node, target, hash);
+    if (snapshot->past != NULL || lic_delta_may_touch(snapshot->delta, LIC_FORWARD, source))
+        return state_by_deltas(snapshot, piece, source, target);
+    return lic_piece_state(piece, source, target, &graph->seed);
 }
 
 bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)

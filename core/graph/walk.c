@@ -171,27 +171,14 @@ bool lic_walk_next(lic_walk *walk, lic_ref *end)
     return false;
 }
 
-/* The position of the key among those of the origin; LIC_NONE: it is not there. */
-static inline uint32_t position_of(const lic_walk *walk, uint64_t key)
-{
-    const lic_piece *piece = walk->piece;
-    uint32_t         at    = walk->next;
-
-    if (walk->end - at > LIC_PIECE_SHORT)
-        return lic_piece_find(piece, (uint32_t)walk->origin, key,
-                              lic_edge_hash(&walk->snapshot->graph->seed, walk->origin, key));
-    while (at < walk->end && piece->keys[at] < key)
-        at++;
-    return at < walk->end && piece->keys[at] == key ? at : LIC_NONE;
-}
-
 bool lic_walk_has(const lic_walk *walk, lic_ref subject, uint32_t *attribute)
 {
     uint32_t position;
 
     if (walk->touched)
         return lic_snapshot_find(walk->snapshot, ref_of(walk->origin), subject, attribute);
-    position   = position_of(walk, lic_ref_key(subject));
+    position   = lic_piece_position(walk->piece, walk->next, walk->end, walk->origin, lic_ref_key(subject),
+                                    &walk->snapshot->graph->seed);
     *attribute = LIC_NO_ATTRIBUTE;
     if (position != LIC_NONE && walk->attributed)
         *attribute = lic_piece_attribute(walk->piece, position);
@@ -211,21 +198,40 @@ void lic_walk_narrow(lic_walk *walk, lic_slot subject_slot)
     walk->end      = lic_piece_lower_bound(walk->piece, walk->next, walk->end, low + (UINT64_C(1) << 32));
 }
 
+/* Whether the keys have to be walked, for the few rows of which that is not plain. Apart, and last. */
+static __attribute__((noinline)) lic_glance look_closer(lic_glance glance, const lic_piece *piece,
+                                                        const lic_snapshot *snapshot, lic_ref resource)
+{
+    const uint64_t origin = lic_ref_key(resource);
+
+    if (glance.count > 0) {
+        uint32_t from = (uint32_t)(glance.keys - piece->keys);
+
+        glance.touched = lic_piece_any_attribute(piece, from, from + glance.count);
+    }
+    glance.touched |= lic_delta_origin(snapshot->delta, LIC_FORWARD, origin) != LIC_NONE;
+    if (snapshot->past != NULL)
+        glance.touched |= lic_delta_origin(snapshot->past, LIC_FORWARD, origin) != LIC_NONE;
+    return glance;
+}
+
 /* In the order of walk_start: the piece, then the delta. */
 lic_glance lic_snapshot_glance(const lic_snapshot *snapshot, lic_ref resource)
 {
     const lic_piece *piece =
         lic_base_piece(&snapshot->graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    const uint64_t origin = lic_ref_key(resource);
-    lic_glance     glance = { NULL, 0, false };
-    uint32_t       from;
-    uint32_t       to;
+    lic_glance glance     = { NULL, 0, 0 };
+    uint32_t   attributed = 0;
+    uint32_t   from;
+    uint32_t   to;
 
-    if (piece != NULL && lic_piece_list(piece, resource.node, &from, &to))
-        glance = (lic_glance){ piece->keys + from, to - from, lic_piece_any_attribute(piece, from, to) };
-    if (lic_delta_may_touch(snapshot->delta, LIC_FORWARD, origin))
-        glance.touched |= lic_delta_origin(snapshot->delta, LIC_FORWARD, origin) != LIC_NONE;
-    if (snapshot->past != NULL)
-        glance.touched |= lic_delta_origin(snapshot->past, LIC_FORWARD, origin) != LIC_NONE;
+    if (piece != NULL && lic_piece_list(piece, resource.node, &from, &to)) {
+        glance.keys  = piece->keys + from;
+        glance.count = to - from;
+        attributed   = piece->attributed;
+    }
+    if (attributed > 0 || snapshot->past != NULL ||
+        lic_delta_may_touch(snapshot->delta, LIC_FORWARD, lic_ref_key(resource)))
+        return look_closer(glance, piece, snapshot, resource);
     return glance;
 }
