@@ -3,32 +3,10 @@
  *     memory [FOLDER]     made by bench/data/generate.py --scale 40; build/bench-data-40 by default
  *
  * Measured twice, each time in a new engine that was loaded in transactions of 1,000 relationships, once its merges
- * have come to rest: with the history that is kept by default (the window of 24 hours holds everything, so merges leave
- * the changes that they must leave), and with a window of 1 ms, so that a merge takes whatever there is. What the last
- * merge came too early for is in the delta either way, and is counted. */
-#include <unistd.h>
-
+ * have come to rest: with the history that is kept by default (the window of 24 hours holds everything, so merges keep
+ * as many changes as they must), and with a window of 1 ms, so that they keep none. What the last merge came too early
+ * for is in the delta either way, and is counted. */
 #include "support/bench.h"
-
-static licet_stats stats_of(licet_engine *engine)
-{
-    licet_stats  stats = LICET_STATS_INIT;
-    licet_error *error = NULL;
-
-    bench_must(licet_engine_stats(engine, &stats, &error), error, "stats");
-    return stats;
-}
-
-/* Merges run on a thread of their own: at rest when nothing has changed for a second. */
-static void wait_for_merges(licet_engine *engine)
-{
-    uint64_t before;
-
-    do {
-        before = stats_of(engine).memory_bytes;
-        sleep(1);
-    } while (stats_of(engine).memory_bytes != before);
-}
 
 static void measure(const char *folder, const char *history, uint64_t window_ms)
 {
@@ -41,8 +19,8 @@ static void measure(const char *folder, const char *history, uint64_t window_ms)
     options.history_window_ms  = window_ms;
     engine                     = bench_load(folder, &options);
     loaded                     = (bench_now() - start) / 1e9;
-    wait_for_merges(engine);
-    stats = stats_of(engine);
+    bench_await_merges(engine);
+    stats = bench_stats(engine);
     printf("  %-16s %9" PRIu64 " relationships, %5.1f bytes each beside %4.1f of id strings; %" PRIu64
            " changes in the delta; %.1f MiB in all; loaded in %.1f s\n",
            history, stats.relationships, (double)stats.graph_bytes / (double)stats.relationships,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "licet.h"
 
@@ -123,6 +124,26 @@ static inline licet_engine *bench_load(const char *folder, const licet_options *
     free(rows.text);
     free(rows.lines);
     return engine;
+}
+
+static inline licet_stats bench_stats(licet_engine *engine)
+{
+    licet_stats  stats = LICET_STATS_INIT;
+    licet_error *error = NULL;
+
+    bench_must(licet_engine_stats(engine, &stats, &error), error, "stats");
+    return stats;
+}
+
+/* Merges run on a thread of their own: at rest when nothing has changed for a second. */
+static inline void bench_await_merges(licet_engine *engine)
+{
+    uint64_t before;
+
+    do {
+        before = bench_stats(engine).memory_bytes;
+        sleep(1);
+    } while (bench_stats(engine).memory_bytes != before);
 }
 
 static inline int bench_compare(const void *a, const void *b)

@@ -5,7 +5,7 @@
 /* The log's indexes are 32 bits wide and the last of them means "none". */
 #define MAX_CHANGES (UINT32_MAX - 1)
 
-lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head)
+lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t revision)
 {
     lic_delta *delta = lic_alloc_zero(attributes->memory, sizeof *delta);
 
@@ -15,8 +15,9 @@ lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const l
     delta->epochs     = epochs;
     delta->attributes = attributes;
     delta->seed       = seed;
-    atomic_init(&delta->head, head);
-    atomic_init(&delta->horizon, head);
+    delta->settled    = revision;
+    atomic_init(&delta->head, revision);
+    atomic_init(&delta->horizon, revision);
     return delta;
 }
 
@@ -48,7 +49,8 @@ static void release_attributes(const lic_delta *delta)
     }
 }
 
-void lic_delta_free(lic_delta *delta)
+/* A past has none. */
+static void free_one(lic_delta *delta)
 {
     if (delta == NULL)
         return;
@@ -65,23 +67,29 @@ void lic_delta_free(lic_delta *delta)
     lic_free(delta->memory, delta, sizeof *delta);
 }
 
-/* Whoever must find the entry has seen something that was stored after it, so the bit needs no order of its own. */
-static void filter_add(lic_index *index, uint32_t hash)
+void lic_delta_free(lic_delta *delta)
 {
-    size_t            bit  = hash & (4 * index->capacity - 1);
+    if (delta != NULL)
+        free_one(atomic_load_explicit(&delta->past, memory_order_relaxed));
+    free_one(delta);
+}
+
+/* Whoever must find the entry has seen something that was stored after it, so the bit needs no order of its own. */
+static void filter_add(lic_index *index, uint32_t mark)
+{
+    size_t            bit  = mark & (4 * index->capacity - 1);
     _Atomic uint64_t *word = &index->filter[bit / 64];
 
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) | UINT64_C(1) << (bit % 64),
                           memory_order_relaxed);
 }
 
-static void index_add(lic_index *index, uint32_t hash, uint32_t value)
+static void index_add(lic_index *index, uint32_t hash, uint32_t mark, uint32_t value)
 {
     size_t mask = index->capacity - 1;
     size_t i    = hash & mask;
 
-    filter_add(index, hash);
-
+    filter_add(index, mark);
     while (atomic_load_explicit(&index->slots[i], memory_order_relaxed) != 0)
         i = (i + 1) & mask;
     atomic_store_explicit(&index->slots[i], (uint64_t)hash << 32 | (value + 1), memory_order_release);
@@ -96,6 +104,15 @@ static void index_replace(lic_index *index, uint32_t hash, uint32_t old, uint32_
     while (atomic_load_explicit(&index->slots[i], memory_order_relaxed) != ((uint64_t)hash << 32 | (old + 1)))
         i = (i + 1) & mask;
     atomic_store_explicit(&index->slots[i], (uint64_t)hash << 32 | (value + 1), memory_order_release);
+}
+
+/* The mark of a value that is in the index at the place. */
+static uint32_t mark_of(const lic_delta *delta, const _Atomic(lic_index *) *place, uint32_t hash, uint32_t value)
+{
+    for (int direction = LIC_FORWARD; direction <= LIC_REVERSE; direction++)
+        if (place == &delta->origins[direction])
+            return lic_origin_mark(lic_delta_record(delta, value)->ends[direction]);
+    return hash;
 }
 
 /* Room for `count` entries in all: at most five of eight slots are taken, so that a probe ends soon. */
@@ -120,10 +137,12 @@ static bool index_reserve(lic_delta *delta, _Atomic(lic_index *) *place, size_t 
     index->capacity = capacity;
     index->slots    = index->filter + capacity / 16;
     for (size_t i = 0; i < before; i++) {
-        uint64_t slot = atomic_load_explicit(&old->slots[i], memory_order_relaxed);
+        uint64_t slot  = atomic_load_explicit(&old->slots[i], memory_order_relaxed);
+        uint32_t hash  = (uint32_t)(slot >> 32);
+        uint32_t value = (uint32_t)slot - 1;
 
         if (slot != 0)
-            index_add(index, (uint32_t)(slot >> 32), (uint32_t)slot - 1);
+            index_add(index, hash, mark_of(delta, place, hash, value), value);
     }
     atomic_store(place, index);
     if (old != NULL && delta->shared) {
@@ -192,6 +211,7 @@ static bool reserve_range(lic_delta *delta, lic_direction direction, uint64_t ke
     lic_slot         slot  = (lic_slot)(key >> 32);
     uint32_t         range = (uint32_t)key >> LIC_PIECE_BITS;
     uint32_t         count = count_of(&delta->range_count);
+    uint32_t         hash;
     lic_range_entry *entry;
 
     if (lic_delta_find_range(delta, direction, slot, range) != LIC_NONE)
@@ -204,8 +224,8 @@ static bool reserve_range(lic_delta *delta, lic_direction direction, uint64_t ke
     entry->range     = range;
     entry->direction = direction;
     atomic_init(&entry->records, LIC_NONE);
-    index_add(atomic_load_explicit(&delta->ranges, memory_order_relaxed), range_hash(delta, direction, slot, range),
-              count);
+    hash = range_hash(delta, direction, slot, range);
+    index_add(atomic_load_explicit(&delta->ranges, memory_order_relaxed), hash, hash, count);
     atomic_store_explicit(&delta->range_count, count + 1, memory_order_release);
     return true;
 }
@@ -255,7 +275,7 @@ static void link_origin(lic_delta *delta, lic_direction direction, uint32_t inde
     record->next_group[direction] = newest;
     atomic_init(&record->next[direction], LIC_NONE);
     if (newest == LIC_NONE) {
-        index_add(hash, lic_origin_hash(delta, direction, origin), index);
+        index_add(hash, lic_origin_hash(delta, direction, origin), lic_origin_mark(origin), index);
         delta->origin_count[direction]++;
     } else {
         index_replace(hash, lic_origin_hash(delta, direction, origin), newest, index);
@@ -276,6 +296,7 @@ static uint32_t add_record(lic_delta *delta, const lic_delta_change *change, uin
 {
     uint32_t    index  = count_of(&delta->record_count);
     lic_record *record = lic_delta_record(delta, index);
+    uint32_t    hash;
 
     record->ends[LIC_FORWARD] = change->ends[LIC_FORWARD];
     record->ends[LIC_REVERSE] = change->ends[LIC_REVERSE];
@@ -286,7 +307,8 @@ static uint32_t add_record(lic_delta *delta, const lic_delta_change *change, uin
     link_range(delta, LIC_REVERSE, index, record);
     link_origin(delta, LIC_FORWARD, index, record);
     link_origin(delta, LIC_REVERSE, index, record);
-    index_add(atomic_load_explicit(&delta->edges, memory_order_relaxed), (uint32_t)(change->hash >> 32), index);
+    hash = (uint32_t)(change->hash >> 32);
+    index_add(atomic_load_explicit(&delta->edges, memory_order_relaxed), hash, hash, index);
     atomic_store_explicit(&delta->record_count, index + 1, memory_order_release);
     return index;
 }

@@ -1,17 +1,19 @@
-/* The delta: what changed since the base, in versions.
+/* A delta: changes of a stretch of revisions, in versions. A graph has two at most (graph.h): the live one, of what
+ * came since the base, and that one's past, of what the base has already.
  *
- *   log      every change in order: revision, the record it belongs to. A merge folds a prefix of it.
+ *   log      every change in order: revision, the record it belongs to. A merge folds the live one's.
  *   records  one per touched edge. Its first version is inside, later ones are chained in the log, newest first.
  *            Only changes that change something are logged. So without attributes an edge's state alternates, and
- *            its state in the base is the opposite of its first version.
+ *            its state before the delta is the opposite of its first version.
  *   transitions  to the side, by index in the log: of versions where attributes come in, the states around them
  *   edges    hash: edge -> record
  *   origins  hash, per direction: one end -> its records, grouped by the slot of the far end
  *   ranges   hash: direction, slot, range of nodes -> the records in it, for merges and scans
  *
- * One writer appends, readers run beside it. Records, log and ranges never move; a hash that is full is replaced
- * and retired. Law: what a transaction adds is linked before its revision is published, and a revision's versions are
- * later than every reader that pinned before; such a reader takes a record it didn't know for the base's state. */
+ * One writer appends to the live one, readers run beside it. Records, log and ranges never move; a hash that is full
+ * is replaced and retired. Law: what a transaction adds is linked before its revision is published, and a revision's
+ * versions are later than every reader that pinned before; such a reader takes a record it didn't know for the base's
+ * state. A past is complete before anyone sees it, and stays as it is. */
 #ifndef LIC_GRAPH_DELTA_H
 #define LIC_GRAPH_DELTA_H
 
@@ -65,8 +67,9 @@ typedef struct lic_range_entry {
 
 /* Open addressing; upper half of a slot: hash, lower half: index + 1; 0: free.
  *
- * Before the slots lie four bits for each, of which an entry sets the one that its hash names. Most of what is looked
- * up is not there, and a bit tells so of six in seven: one load, from an array that is 16 times as dense. */
+ * Before the slots lie four bits for each, of which an entry sets the one that its mark names. Most of what is looked
+ * up is not there, and a bit tells so of six in seven: one load, from an array that is 16 times as dense. The mark is
+ * the hash, but of origins something that is made faster. */
 typedef struct lic_index {
     size_t            capacity; /* a power of two, at least 16 */
     _Atomic uint64_t *slots;
@@ -76,13 +79,15 @@ typedef struct lic_index {
 struct lic_delta {
     /* What every reader loads. */
     _Atomic uint64_t     head;    /* the newest revision it holds */
-    _Atomic uint64_t     horizon; /* the oldest */
+    _Atomic uint64_t     horizon; /* the oldest, with its past */
     _Atomic(lic_index *) edges;   /* NULL: no records */
     _Atomic(lic_index *) origins[2];
     const lic_edge_seed *seed;
     _Atomic uint32_t     record_count;
     _Atomic uint32_t     log_count;
     _Atomic uint32_t     range_count;
+    uint64_t             settled; /* where it begins: the base's revision */
+    _Atomic(lic_delta *) past;    /* the changes in (horizon, settled]; owned. NULL: none can be read */
     uint32_t             origin_count[2];
     bool                 shared;     /* readers may see it: replaced hashes must wait for them */
     bool                 attributed; /* some version is */
@@ -116,9 +121,9 @@ static inline lic_range_entry *lic_delta_range(const lic_delta *delta, uint32_t 
     return lic_chunks_at(&delta->range_entries, index, sizeof(lic_range_entry));
 }
 
-static inline bool lic_index_may_hold(const lic_index *index, uint32_t hash)
+static inline bool lic_index_may_hold(const lic_index *index, uint32_t mark)
 {
-    size_t bit = hash & (4 * index->capacity - 1);
+    size_t bit = mark & (4 * index->capacity - 1);
 
     return atomic_load_explicit(&index->filter[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
 }
@@ -196,12 +201,19 @@ static inline uint32_t lic_origin_hash(const lic_delta *delta, lic_direction dir
     return (uint32_t)(lic_edge_hash(delta->seed, origin, direction) >> 32);
 }
 
+/* Neighbours, which are often written together, get neighbouring bits. Who can foresee the bits that are set gains
+ * nothing but a look at the hash. */
+static inline uint32_t lic_origin_mark(uint64_t origin)
+{
+    return (uint32_t)origin + (uint32_t)(origin >> 32) * UINT32_C(0x9e3779b1);
+}
+
 /* Has the origin records? false is certain; true is a maybe. */
 static inline bool lic_delta_may_touch(const lic_delta *delta, lic_direction direction, uint64_t origin)
 {
     const lic_index *index = atomic_load(&delta->origins[direction]);
 
-    return index != NULL && lic_index_may_hold(index, lic_origin_hash(delta, direction, origin));
+    return index != NULL && lic_index_may_hold(index, lic_origin_mark(origin));
 }
 
 /* The first record of the origin's newest group, or LIC_NONE. */
@@ -209,9 +221,18 @@ uint32_t lic_delta_origin(const lic_delta *delta, lic_direction direction, uint6
 /* The index of the range's entry, or LIC_NONE. */
 uint32_t lic_delta_find_range(const lic_delta *delta, lic_direction direction, lic_slot slot, uint32_t range);
 
-/* NULL: out of memory. The attributes, whose memory it takes, the epochs and the seed must outlive it. */
-lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t head);
-void       lic_delta_free(lic_delta *delta);
+/* Has the edge a record? */
+static inline bool lic_delta_knows(const lic_delta *delta, uint64_t resource_key, uint64_t subject_key)
+{
+    return lic_delta_find(delta, resource_key, subject_key, lic_edge_hash(delta->seed, resource_key, subject_key)) !=
+           LIC_NONE;
+}
+
+/* One without changes, at the revision. NULL: out of memory. The attributes, whose memory it takes, the epochs and the
+ * seed must outlive it. */
+lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t revision);
+/* With its past. NULL is fine. */
+void lic_delta_free(lic_delta *delta);
 
 /* Writer. Room for `count` more changes, whatever edges they touch; the ranges of these edges come one by one.
  * false: out of memory, and what is there already does no harm. */

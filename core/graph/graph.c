@@ -55,6 +55,7 @@ static void init_plain_parts(lic_graph *graph, const lic_graph_options *options)
     graph->base.attributes = &graph->attributes;
     if (options != NULL) {
         graph->min_history_changes = options->min_history_changes;
+        graph->merge_changes       = options->merge_changes;
         graph->no_threads          = options->no_threads;
     }
 }
@@ -218,14 +219,14 @@ static void count_edge(lic_graph *graph, const lic_change *change)
 
 /* The edge's state, for the writer, who sees his own transaction. */
 static lic_edge_state state_now(const lic_graph *graph, const lic_delta *delta, uint32_t record, lic_ref resource,
-                                uint64_t target, uint64_t hash)
+                                uint64_t target)
 {
     const lic_piece *piece;
 
     if (record != LIC_NONE)
         return lic_delta_state(delta, lic_delta_record(delta, record), UINT64_MAX);
     piece = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    return piece == NULL ? LIC_ABSENT : lic_piece_state(piece, resource.node, target, hash);
+    return lic_piece_state(piece, lic_ref_key(resource), target, &graph->seed);
 }
 
 /* The caller's hold of the attribute ends here: the delta has its own. */
@@ -237,7 +238,7 @@ static void apply_change(lic_graph *graph, lic_delta *delta, const lic_change *c
     uint32_t         record = lic_delta_find(delta, source, target, hash);
     lic_delta_change made   = { .ends = { source, target }, .hash = hash, .revision = revision };
 
-    made.before = state_now(graph, delta, record, change->edge.resource, target, hash);
+    made.before = state_now(graph, delta, record, change->edge.resource, target);
     made.after  = change->present ? change->attribute : LIC_ABSENT;
     if (!lic_attributes_same(&graph->attributes, made.before, made.after)) {
         lic_delta_append(delta, record, &made);
@@ -294,12 +295,12 @@ bool lic_graph_retire(lic_graph *graph, void (*release)(void *context, void *thi
 
 bool lic_graph_merge(lic_graph *graph)
 {
-    return lic_merge_now(graph, LIC_MERGE_OLD);
+    return lic_merge_now(graph, LIC_MERGE_KEEP);
 }
 
 bool lic_graph_merge_all(lic_graph *graph)
 {
-    return lic_merge_now(graph, LIC_MERGE_ALL);
+    return lic_merge_now(graph, LIC_MERGE_FORGET);
 }
 
 /* ------------------------------------------------------------------- fork */
@@ -349,6 +350,14 @@ uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot)
     return state == NULL ? 0 : atomic_load_explicit(&state->edges, memory_order_relaxed);
 }
 
+/* Pinned. */
+static uint32_t history_changes(const lic_delta *delta)
+{
+    const lic_delta *past = atomic_load(&delta->past);
+
+    return past == NULL ? 0 : atomic_load_explicit(&past->log_count, memory_order_relaxed);
+}
+
 void lic_graph_measure(const lic_graph *graph, lic_graph_sizes *sizes)
 {
     uint64_t     used = atomic_load_explicit(&graph->memory.used, memory_order_relaxed) + BLOCK_SIZE;
@@ -356,12 +365,13 @@ void lic_graph_measure(const lic_graph *graph, lic_graph_sizes *sizes)
 
     lic_snapshot_pin(graph, &snapshot);
     *sizes = (lic_graph_sizes){
-        .edges         = atomic_load_explicit(&graph->edges, memory_order_relaxed),
-        .nodes         = atomic_load_explicit(&graph->nodes.count, memory_order_relaxed),
-        .id_bytes      = atomic_load_explicit(&graph->nodes.id_bytes, memory_order_relaxed),
-        .delta_changes = atomic_load_explicit(&snapshot.delta->log_count, memory_order_relaxed),
-        .merges        = atomic_load_explicit(&graph->merges, memory_order_relaxed),
-        .attributes    = atomic_load_explicit(&graph->attributes.used, memory_order_relaxed),
+        .edges           = atomic_load_explicit(&graph->edges, memory_order_relaxed),
+        .nodes           = atomic_load_explicit(&graph->nodes.count, memory_order_relaxed),
+        .id_bytes        = atomic_load_explicit(&graph->nodes.id_bytes, memory_order_relaxed),
+        .delta_changes   = atomic_load_explicit(&snapshot.delta->log_count, memory_order_relaxed),
+        .history_changes = history_changes(snapshot.delta),
+        .merges          = atomic_load_explicit(&graph->merges, memory_order_relaxed),
+        .attributes      = atomic_load_explicit(&graph->attributes.used, memory_order_relaxed),
     };
     lic_snapshot_unpin(&snapshot);
     sizes->graph_bytes = used - sizes->id_bytes;

@@ -10,19 +10,24 @@
  *   delta   the changes since, versioned: every touched edge is one record with a short list of
  *           (revision, state), oldest of which is its state in the base. Records are found by edge, by
  *           resource and by subject.
- *   attributes   a table, to the side of both: a version or a piece that names an attribute holds it.
+ *   past    another delta, of the changes before: the base has them, and only who reads a revision older than
+ *           the base's asks it. So history, of which there may be much, costs readers of the head nothing.
+ *   attributes   a table, to the side of all: a version or a piece that names an attribute holds it.
  *
- * Law: for every edge that has a record in the delta, the delta alone decides, at every revision that can be read.
- * So a merge may put new pieces in place one by one, in any order, while readers run: for an edge whose piece
- * differs there is still a record. Only when all pieces are in place does a new delta without the merged records
- * follow, and only when every reader of the old delta has gone may the next merge begin.
+ * Law: of past and delta, the older one that has a record of an edge decides on it, at every revision that can be
+ * read; where none has, the base does. (Between a revision and the base's, what has no record in the past did not
+ * change; before its first change in the delta it was as that says.) So a merge may put new pieces in place one by
+ * one, in any order, while readers run: for an edge whose piece differs there is still a record in the delta. Only when
+ * all pieces are in place does a new delta without the merged records follow, with a past that has them, and only when
+ * every reader of the old two has gone may the next merge begin.
  *
  * Readers pin a snapshot: one store to a slot of their own, no memory that another thread writes. They
  * never wait and never make anyone wait but the freeing of old memory. One writer at a time applies whole
  * transactions: a new revision becomes visible by one store, after all its records are in place.
  *
  * Revisions count 1, 2, 3, ... History: past revisions can be read exactly while they are inside the
- * window; but a merge gives up what lies further back than the last few thousand changes. */
+ * window; but a merge gives up what lies further back than the last few thousand changes, and all of it where memory
+ * is short. */
 #ifndef LIC_GRAPH_GRAPH_H
 #define LIC_GRAPH_GRAPH_H
 
@@ -64,6 +69,8 @@ typedef struct lic_graph_options {
     /* Inside the window, a merge never gives up more recent changes than these, memory permitting. 0: 4,096, or
      * a sixteenth of the edges where that is more. */
     size_t min_history_changes;
+    /* So many changes make a merge due. 0: 256, or a 32nd of the edges where that is more. */
+    size_t merge_changes;
     bool   no_threads; /* tests: merge in the writing call, if no reader from before the last merge is left */
     /* Ends the payload of an attribute that nobody can see any more. May be NULL. On any thread, under the write lock
      * or not: it must not call the graph. */
@@ -137,6 +144,7 @@ typedef struct lic_delta lic_delta;
 typedef struct lic_snapshot {
     const lic_graph *graph;
     const lic_delta *delta;
+    const lic_delta *past; /* NULL: the revision is the base's or a later one */
     uint64_t         revision;
     uint32_t         reader; /* the slot that is pinned */
 } lic_snapshot;
@@ -163,8 +171,8 @@ bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref su
 /* The same, with the edge's attribute; LIC_NO_ATTRIBUTE when it has none or is not there. */
 bool lic_snapshot_find(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject, uint32_t *attribute);
 
-/* The far ends of the edges at one end: those of the base in order of lic_ref_key, then those that the delta
- * knows, slot by slot, in no particular order. Each edge comes exactly once. A walk is plain memory and needs no
+/* The far ends of the edges at one end: those of the base in order of lic_ref_key, then those that past and delta
+ * know, slot by slot, in no particular order. Each edge comes exactly once. A walk is plain memory and needs no
  * end. */
 typedef struct lic_walk {
     const lic_snapshot *snapshot;
@@ -172,15 +180,16 @@ typedef struct lic_walk {
     const void         *piece;  /* of the base: its remaining keys */
     uint32_t            next;
     uint32_t            end;
-    uint32_t            record;    /* of the delta: the next one of the origin's records */
+    uint32_t            record;    /* of past or delta: the next one of the origin's records */
     uint32_t            group;     /* the first of its records that have the same far slot */
-    uint32_t            limit;     /* later records are of later revisions */
+    uint32_t            limit;     /* later records of the delta are of later revisions */
     uint32_t            attribute; /* of the edge that came last */
     bool                reverse;
     bool                one_slot;   /* only the far ends of one slot */
     bool                touched;    /* the origin has records: base keys must be held against them */
     bool                attributed; /* the piece has attributes */
     bool                plain;      /* neither: its keys are the far ends, and that is all */
+    bool                in_past;    /* record is one of the past's */
 } lic_walk;
 
 /* All subjects of a resource / only those of one slot (`group:...#member` among a million users: found by
@@ -207,7 +216,7 @@ void lic_walk_seek(lic_walk *walk, lic_ref from);
 typedef struct lic_glance {
     const uint64_t *keys; /* sorted */
     uint32_t        count;
-    bool            touched; /* keys is not all, or more than all, or some have attributes: they have to be walked */
+    uint32_t        touched; /* not 0: keys is not all, or more than all, or some have attributes: walk them */
 } lic_glance;
 
 lic_glance lic_snapshot_glance(const lic_snapshot *snapshot, lic_ref resource);
@@ -253,9 +262,9 @@ uint64_t lic_graph_oldest(const lic_graph *graph);
  * reader that pinned before this call has gone. Under the lock. false: out of memory, nothing was scheduled. */
 bool lic_graph_retire(lic_graph *graph, void (*release)(void *context, void *thing), void *context, void *thing);
 
-/* Merges all that the window and min_history_changes allow, now, in this thread; waits for one in progress, and for
- * readers that pinned before the last one ended: the caller itself must hold no snapshot. For tests,
- * benchmarks and idle time. Not under the lock. false: out of memory, the graph is as it was. */
+/* Merges all changes, now, in this thread, and keeps the history that window and min_history_changes demand; waits for
+ * a merge in progress, and for readers that pinned before the last one ended: the caller itself must hold no snapshot.
+ * For tests, benchmarks and idle time. Not under the lock. false: out of memory, the graph is as it was. */
 bool lic_graph_merge(lic_graph *graph);
 /* The same, giving up all history: afterwards only the head can be read. */
 bool lic_graph_merge_all(lic_graph *graph);
@@ -270,11 +279,12 @@ void lic_graph_after_fork_parent(lic_graph *graph);
 void lic_graph_after_fork_child(lic_graph *graph);
 
 typedef struct lic_graph_sizes {
-    uint64_t edges;         /* at head */
-    uint64_t nodes;         /* ids seen, without wildcards */
-    uint64_t id_bytes;      /* memory for the id strings themselves */
-    uint64_t graph_bytes;   /* all other memory of the graph */
-    uint64_t delta_changes; /* versions in the delta */
+    uint64_t edges;           /* at head */
+    uint64_t nodes;           /* ids seen, without wildcards */
+    uint64_t id_bytes;        /* memory for the id strings themselves */
+    uint64_t graph_bytes;     /* all other memory of the graph */
+    uint64_t delta_changes;   /* not merged yet */
+    uint64_t history_changes; /* merged, and kept for older revisions */
     uint64_t merges;
     uint64_t attributes; /* in use; their memory is among graph_bytes */
 } lic_graph_sizes;

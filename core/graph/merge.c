@@ -3,15 +3,19 @@
 
 #include "base/clock.h"
 
-#define MIN_HISTORY_CHANGES ((size_t)4096)
-/* A sixteenth of the edges is kept as history at least, and as much more collects before the next merge: then
- * a change pays for rewriting 32 edges at most, whatever the size of the graph. */
+/* A merge is due when this share of the edges has changed: then a change pays for rewriting 32 edges at most,
+ * whatever the size of the graph. */
+#define MERGE_SHARE 32
+#define MIN_MERGE_CHANGES ((size_t)256)
+/* Twice as much is kept as history: a merge copies it, so a change pays for two copies more. In small graphs it pays
+ * for 16, which is less than one write. */
 #define HISTORY_SHARE 16
+#define MIN_HISTORY_CHANGES ((size_t)4096)
 /* A merge needs some memory before it gives back more, so that much must be left for each change in the log: what an
  * edge takes in the base and in the list of changes, and as much as the delta grows by when its hashes double. What
  * attributes add to an edge, 16 bytes in its pieces and its transition, is in it. */
 #define MERGE_BYTES 256
-/* At most this share of a piece are marks: 16 bytes for 64 keys of 8. */
+/* At most this share of a piece are marks: 8 bytes for 32 keys of 8. */
 #define MARKS_SHARE 32
 /* A share of the limit is for deletions alone: without it a full graph could never be emptied again. */
 #define RESERVE_SHARE 16
@@ -22,7 +26,6 @@
 #define PATIENT UINT64_MAX
 /* The log's tail that may be left to copy under the write lock. */
 #define SMALL_TAIL 256u
-#define COPY_STEP 1024u
 /* Of a merge's thread to begin the next one, 50 us apart. */
 #define LOCK_ATTEMPTS 20
 
@@ -55,33 +58,45 @@ static uint32_t log_upto(const lic_delta *delta, uint64_t revision)
     return low;
 }
 
-static size_t edges_share(const lic_graph *graph)
+static const lic_delta *past_of(const lic_delta *delta)
 {
-    return (size_t)(atomic_load_explicit(&graph->edges, memory_order_relaxed) / HISTORY_SHARE);
+    return atomic_load_explicit(&delta->past, memory_order_relaxed);
 }
 
-static size_t kept_changes(const lic_graph *graph)
+/* The share of the edges, but no less than the minimum; or what the options say. */
+static size_t changes_of(const lic_graph *graph, size_t option, uint64_t share, size_t minimum)
 {
-    size_t share = edges_share(graph);
+    size_t part = (size_t)(atomic_load_explicit(&graph->edges, memory_order_relaxed) / share);
 
-    if (graph->min_history_changes > 0)
-        return graph->min_history_changes;
-    return share > MIN_HISTORY_CHANGES ? share : MIN_HISTORY_CHANGES;
+    if (option > 0)
+        return option;
+    return part > minimum ? part : minimum;
 }
 
-/* The newest revision that a merge may make the oldest. */
-static uint64_t reachable_horizon(const lic_graph *graph, const lic_delta *delta, lic_merge_reach reach)
+/* The revision before that of the last `kept` changes; 0: there are no more than these. */
+static uint64_t before_last(const lic_delta *delta, size_t kept)
 {
-    uint64_t head    = atomic_load_explicit(&delta->head, memory_order_relaxed);
+    const lic_delta *past   = past_of(delta);
+    size_t           recent = log_count(delta);
+    size_t           older  = past == NULL ? 0 : log_count(past);
+    size_t           first  = older + recent - kept;
+
+    if (kept >= older + recent)
+        return 0;
+    return (first < older ? log_revision(past, (uint32_t)first) : log_revision(delta, (uint32_t)(first - older))) - 1;
+}
+
+/* The oldest revision that a merge has to leave. */
+static uint64_t next_horizon(const lic_graph *graph, const lic_delta *delta, lic_merge_keep keep)
+{
     uint64_t horizon = atomic_load_explicit(&delta->horizon, memory_order_relaxed);
-    size_t   kept    = kept_changes(graph);
-    uint32_t count   = log_count(delta);
     uint64_t window  = lic_history_oldest(&graph->history, lic_monotonic_ms());
+    uint64_t kept =
+        before_last(delta, changes_of(graph, graph->min_history_changes, HISTORY_SHARE, MIN_HISTORY_CHANGES));
 
-    if (reach == LIC_MERGE_ALL)
-        return head;
-    if (kept < count)
-        horizon = log_revision(delta, count - (uint32_t)kept) - 1;
+    if (keep == LIC_MERGE_FORGET)
+        return atomic_load_explicit(&delta->head, memory_order_relaxed);
+    horizon = kept > horizon ? kept : horizon;
     return window > horizon ? window : horizon;
 }
 
@@ -92,8 +107,9 @@ static void plan(lic_graph *graph, uint64_t horizon)
 
     merge->from    = atomic_load_explicit(&graph->delta, memory_order_relaxed);
     merge->next    = NULL;
+    merge->settled = atomic_load_explicit(&merge->from->head, memory_order_relaxed);
     merge->horizon = horizon;
-    merge->cut     = log_upto(merge->from, horizon);
+    merge->cut     = log_count(merge->from);
     merge->copied  = merge->cut;
     atomic_store_explicit(&merge->stage, LIC_MERGE_WORKING, memory_order_relaxed);
 }
@@ -133,14 +149,14 @@ static bool collect_changes(const lic_merge *merge, const lic_range_entry *range
     for (; at != LIC_NONE; at = lic_delta_record(merge->from, at)->next_in_range[direction]) {
         const lic_record *record = lic_delta_record(merge->from, at);
 
-        if (lic_version_revision(record->first) > merge->horizon)
+        if (lic_version_revision(record->first) > merge->settled)
             continue;
         if (!lic_grow(list->memory, (void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
             return false;
         list->items[list->count++] = (lic_piece_change){
             .node  = (uint32_t)record->ends[direction],
             .key   = record->ends[!direction],
-            .state = lic_delta_state(merge->from, record, merge->horizon),
+            .state = lic_delta_state(merge->from, record, merge->settled),
         };
     }
     return true;
@@ -178,9 +194,27 @@ static bool merge_base(lic_graph *graph)
     return done;
 }
 
+/* ------------------------------------------------------------------- its room */
+
+/* Room to merge so many changes, with the largest piece there twice while it is rewritten? The second may be the first
+ * with marks of attributes: a bit and its share of a rank for each key. */
+static bool has_room(const lic_graph *graph, uint64_t changes, size_t bytes, bool adds)
+{
+    const lic_memory *owner = graph->owner;
+    size_t            used  = atomic_load_explicit(&owner->used, memory_order_relaxed);
+    size_t            room  = used < owner->limit ? owner->limit - used : 0;
+    size_t            kept  = atomic_load_explicit(&graph->merge.largest_piece, memory_order_relaxed);
+
+    if (lic_attributes_any(&graph->attributes))
+        kept += kept / MARKS_SHARE;
+    if (adds)
+        kept += owner->limit / RESERVE_SHARE; /* a piece is smaller than the limit: no overflow */
+    return room >= kept && room - kept >= bytes && (room - kept - bytes) / MERGE_BYTES >= changes;
+}
+
 /* ----------------------------------------------------- step 3: the next delta */
 
-static bool copy_entry(lic_delta *next, const lic_delta *from, uint32_t index)
+static bool copy_entry(lic_delta *to, const lic_delta *from, uint32_t index)
 {
     const lic_log_entry *entry  = lic_delta_entry(from, index);
     const lic_record    *record = lic_delta_record(from, entry->record);
@@ -192,38 +226,90 @@ static bool copy_entry(lic_delta *next, const lic_delta *from, uint32_t index)
                                     .before   = lic_delta_before(from, index, entry->version),
                                     .after    = lic_delta_after(from, index, entry->version) };
 
-    if (!lic_delta_reserve_ranges(next, source, target))
+    if (!lic_delta_reserve_ranges(to, source, target))
         return false;
-    lic_delta_append(next, lic_delta_find(next, source, target, change.hash), &change);
+    lic_delta_append(to, lic_delta_find(to, source, target, change.hash), &change);
     return true;
 }
 
-/* Copies the log up to `end`. An entry knows the state before it, so the first that is copied of an edge leaves the
- * right state of the base behind. */
-static bool copy_log(lic_merge *merge, uint32_t end)
+/* Copies entries [first, end) of the log. An entry knows the state before it, so the first that is copied of an edge
+ * leaves the right state behind. */
+static bool copy_entries(lic_delta *to, const lic_delta *from, uint32_t first, uint32_t end)
 {
-    while (merge->copied < end) {
-        uint32_t step = end - merge->copied < COPY_STEP ? end - merge->copied : COPY_STEP;
-
-        if (!lic_delta_reserve(merge->next, step))
+    if (!lic_delta_reserve(to, end - first))
+        return false;
+    for (uint32_t i = first; i < end; i++)
+        if (!copy_entry(to, from, i))
             return false;
-        for (uint32_t i = 0; i < step; i++)
-            if (!copy_entry(merge->next, merge->from, merge->copied++))
-                return false;
-    }
     return true;
+}
+
+/* What came since the merge began. */
+static bool copy_log(lic_merge *merge)
+{
+    uint32_t end    = log_count(merge->from);
+    bool     copied = copy_entries(merge->next, merge->from, merge->copied, end);
+
+    merge->copied = end;
+    return copied;
+}
+
+/* Changes of the log that are kept as history: those after the horizon. */
+static uint32_t first_kept(const lic_merge *merge, const lic_delta *delta)
+{
+    return log_upto(delta, merge->horizon);
+}
+
+/* Only with so much memory to spare that the next merge need not hurry: it would forget all at once. */
+static bool has_room_for_past(const lic_graph *graph)
+{
+    const lic_merge *merge = &graph->merge;
+    const lic_delta *older = past_of(merge->from);
+    uint64_t         count = merge->cut - first_kept(merge, merge->from);
+
+    if (older != NULL)
+        count += log_count(older) - first_kept(merge, older);
+    return has_room(graph, count + 2 * (uint64_t)log_count(merge->from), 0, true);
+}
+
+static bool copy_past(const lic_merge *merge, lic_delta *past)
+{
+    const lic_delta *older = past_of(merge->from);
+
+    return (older == NULL || copy_entries(past, older, first_kept(merge, older), log_count(older))) &&
+           copy_entries(past, merge->from, first_kept(merge, merge->from), merge->cut);
+}
+
+/* The next delta's past. NULL: there is nothing to be kept, or no memory for it. */
+static lic_delta *make_past(lic_graph *graph)
+{
+    const lic_merge *merge = &graph->merge;
+    lic_delta       *past;
+
+    if (merge->horizon == merge->settled || !has_room_for_past(graph))
+        return NULL;
+    past = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, merge->horizon);
+    if (past == NULL || copy_past(merge, past))
+        return past;
+    lic_delta_free(past);
+    return NULL;
 }
 
 /* Nobody else can see the new delta, and the old one's log only grows. */
 static bool make_next(lic_graph *graph)
 {
     lic_merge *merge = &graph->merge;
+    lic_delta *past;
 
-    merge->next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, merge->horizon);
+    merge->next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, merge->settled);
     if (merge->next == NULL)
         return false;
+    past           = make_past(graph);
+    merge->horizon = past == NULL ? merge->settled : merge->horizon;
+    atomic_init(&merge->next->past, past);
+    atomic_init(&merge->next->horizon, merge->horizon);
     do {
-        if (!copy_log(merge, log_count(merge->from)))
+        if (!copy_log(merge))
             return false;
     } while (log_count(merge->from) - merge->copied > SMALL_TAIL);
     return lic_epoch_reserve(&graph->epochs); /* to retire the old one */
@@ -242,7 +328,7 @@ static void swap_deltas(lic_graph *graph)
 {
     lic_merge *merge = &graph->merge;
 
-    if (!copy_log(merge, log_count(merge->from))) {
+    if (!copy_log(merge)) {
         lic_epoch_unreserve(&graph->epochs);
         atomic_store_explicit(&merge->stage, LIC_MERGE_FAILED, memory_order_release);
         return;
@@ -327,26 +413,10 @@ void lic_merge_join_ended(lic_graph *graph)
 /* Long enough that a merge pays? */
 static bool is_due(const lic_graph *graph, const lic_delta *delta)
 {
-    size_t kept  = kept_changes(graph);
-    size_t batch = kept > edges_share(graph) ? kept : edges_share(graph);
+    uint32_t count = log_count(delta);
 
-    return log_count(delta) >= graph->merge.not_before && log_count(delta) > batch && log_count(delta) - batch >= kept;
-}
-
-/* Room to merge so many changes, with the largest piece there twice while it is rewritten? The second may be the first
- * with marks of attributes: a bit and its share of a rank for each key. */
-static bool has_room(const lic_graph *graph, uint64_t changes, size_t bytes, bool adds)
-{
-    const lic_memory *owner = graph->owner;
-    size_t            used  = atomic_load_explicit(&owner->used, memory_order_relaxed);
-    size_t            room  = used < owner->limit ? owner->limit - used : 0;
-    size_t            kept  = atomic_load_explicit(&graph->merge.largest_piece, memory_order_relaxed);
-
-    if (lic_attributes_any(&graph->attributes))
-        kept += kept / MARKS_SHARE;
-    if (adds)
-        kept += owner->limit / RESERVE_SHARE; /* a piece is smaller than the limit: no overflow */
-    return room >= kept && room - kept >= bytes && (room - kept - bytes) / MERGE_BYTES >= changes;
+    return count >= graph->merge.not_before &&
+           count >= changes_of(graph, graph->merge_changes, MERGE_SHARE, MIN_MERGE_CHANGES);
 }
 
 bool lic_merge_leaves_room(const lic_graph *graph, size_t more, size_t bytes, bool adds)
@@ -371,7 +441,6 @@ static bool is_urgent(const lic_graph *graph, const lic_delta *delta)
 static bool plan_next(lic_graph *graph)
 {
     lic_delta *delta;
-    uint64_t   horizon;
     bool       work = false;
 
     for (int i = 0; pthread_mutex_trylock(&graph->lock) != 0; i++) {
@@ -380,13 +449,10 @@ static bool plan_next(lic_graph *graph)
         lic_sleep_us(50);
     }
     delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
-    if (stage_of(graph) == LIC_MERGE_IDLE && !atomic_load_explicit(&graph->closing, memory_order_relaxed) &&
-        is_due(graph, delta)) {
-        horizon = reachable_horizon(graph, delta, LIC_MERGE_OLD);
-        work    = log_upto(delta, horizon) > 0;
-        if (work)
-            plan(graph, horizon);
-    }
+    work  = stage_of(graph) == LIC_MERGE_IDLE && !atomic_load_explicit(&graph->closing, memory_order_relaxed) &&
+           is_due(graph, delta);
+    if (work)
+        plan(graph, next_horizon(graph, delta, LIC_MERGE_KEEP));
     lic_mutex_unlock(&graph->lock);
     return work;
 }
@@ -402,19 +468,13 @@ void lic_merge_start_due(lic_graph *graph)
 {
     lic_merge *merge = &graph->merge;
     lic_delta *delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
-    bool       urgent;
-    uint64_t   horizon;
 
     if (stage_of(graph) != LIC_MERGE_IDLE)
         return;
-    urgent = is_urgent(graph, delta);
-    if (!urgent && !is_due(graph, delta))
+    if (!is_urgent(graph, delta) && !is_due(graph, delta))
         return;
     lic_merge_join_ended(graph);
-    horizon = reachable_horizon(graph, delta, urgent ? LIC_MERGE_ALL : LIC_MERGE_OLD);
-    if (log_upto(delta, horizon) == 0)
-        return;
-    plan(graph, horizon);
+    plan(graph, next_horizon(graph, delta, LIC_MERGE_KEEP));
     if (!graph->no_threads)
         merge->joinable = lic_thread_start(&merge->thread, "licet merge", merge_thread, graph);
     if (!merge->joinable && lic_epoch_passed(&graph->epochs, merge->grace))
@@ -438,6 +498,19 @@ static bool wait_for_merge(lic_graph *graph)
     return true;
 }
 
+/* Without a merge, so that there is more memory for one. The next merge waits for the past's readers. */
+static void forget_past(lic_graph *graph, lic_delta *delta)
+{
+    lic_delta *past = atomic_load_explicit(&delta->past, memory_order_relaxed);
+
+    if (past == NULL || !lic_epoch_reserve(&graph->epochs))
+        return;
+    atomic_store(&delta->horizon, delta->settled);
+    atomic_store(&graph->horizon, delta->settled);
+    atomic_store(&delta->past, NULL);
+    graph->merge.grace = lic_epoch_retire(&graph->epochs, release_delta, NULL, past);
+}
+
 void lic_merge_for_memory(lic_graph *graph)
 {
     lic_delta *delta;
@@ -445,8 +518,9 @@ void lic_merge_for_memory(lic_graph *graph)
     if (!wait_for_merge(graph))
         return;
     delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    forget_past(graph, delta);
     if (log_count(delta) > 0) {
-        plan(graph, reachable_horizon(graph, delta, LIC_MERGE_ALL));
+        plan(graph, next_horizon(graph, delta, LIC_MERGE_FORGET));
         run(graph, MEMORY_PATIENCE_MS, true);
     }
     wait_for_readers(graph, graph->merge.grace, MEMORY_PATIENCE_MS);
@@ -465,7 +539,7 @@ static void lock_when_idle(lic_graph *graph)
     lic_merge_join_ended(graph);
 }
 
-/* Nothing of the log to merge: only revisions that changed nothing are given up. */
+/* Nothing to merge and no history: only revisions that changed nothing are given up. */
 static void raise_horizon(lic_graph *graph, lic_delta *delta, uint64_t horizon)
 {
     if (horizon <= atomic_load_explicit(&delta->horizon, memory_order_relaxed))
@@ -474,7 +548,14 @@ static void raise_horizon(lic_graph *graph, lic_delta *delta, uint64_t horizon)
     atomic_store(&graph->horizon, horizon);
 }
 
-bool lic_merge_now(lic_graph *graph, lic_merge_reach reach)
+/* Is there anything that a merge to this horizon would change? Without a log it shortens the past. */
+static bool has_work(const lic_delta *delta, uint64_t horizon)
+{
+    return log_count(delta) > 0 ||
+           (past_of(delta) != NULL && horizon > atomic_load_explicit(&delta->horizon, memory_order_relaxed));
+}
+
+bool lic_merge_now(lic_graph *graph, lic_merge_keep keep)
 {
     lic_delta *delta;
     uint64_t   horizon;
@@ -483,8 +564,8 @@ bool lic_merge_now(lic_graph *graph, lic_merge_reach reach)
 
     lock_when_idle(graph);
     delta   = atomic_load_explicit(&graph->delta, memory_order_relaxed);
-    horizon = reachable_horizon(graph, delta, reach);
-    work    = log_upto(delta, horizon) > 0;
+    horizon = next_horizon(graph, delta, keep);
+    work    = has_work(delta, horizon);
     if (work)
         plan(graph, horizon);
     else

@@ -1,10 +1,15 @@
-/* Merging the older part of the delta's log into the base.
+/* Merging the delta's log, as it is when the merge begins, into the base.
  *
  *   1. Wait until the readers of the delta before this one have gone: they don't know this one's records.
- *   2. Replace the pieces of every range that the part touches, one by one. Readers don't mind: for every edge
+ *   2. Replace the pieces of every range that the log touches, one by one. Readers don't mind: for every edge
  *      that differs they have a record. A merge may stop here; doing a piece twice does no harm.
- *   3. Make a new delta of the rest of the log, and under the write lock of what came in the meantime.
- *   4. Put it in the old one's place.
+ *   3. Make a new delta of what came in the meantime, and for it a past of what the old past and the merged log hold
+ *      after the horizon: the changes that are still to be read one by one. Where memory is too short for that, there
+ *      is no past, and the base's revision becomes the oldest.
+ *   4. Under the write lock, copy the last few changes and put the new delta in the old one's place.
+ *
+ * History used to stay in the delta: it is left to be merged until it is given up. But then most looks of a reader of
+ * the head end in the delta, where they take two to three times as long as in the base.
  *
  * One merge at a time. It never waits for the write lock, which a writer may hold while waiting for the merge: when
  * it is at step 4, whoever has the lock does it. */
@@ -13,11 +18,11 @@
 
 #include "graph/state.h"
 
-/* How much of the log a merge takes. */
-typedef enum lic_merge_reach {
-    LIC_MERGE_OLD, /* what the window and min_history_changes don't keep */
-    LIC_MERGE_ALL
-} lic_merge_reach;
+/* How much history a merge keeps. */
+typedef enum lic_merge_keep {
+    LIC_MERGE_KEEP, /* what the window and min_history_changes demand, memory permitting */
+    LIC_MERGE_FORGET
+} lic_merge_keep;
 
 /* All under the write lock, held by the caller. */
 
@@ -34,7 +39,7 @@ bool lic_merge_leaves_room(const lic_graph *graph, size_t more, size_t bytes, bo
 void lic_merge_for_memory(lic_graph *graph);
 
 /* Not under the lock: a merge by the caller, who has no snapshot. false: out of memory. */
-bool lic_merge_now(lic_graph *graph, lic_merge_reach reach);
+bool lic_merge_now(lic_graph *graph, lic_merge_keep keep);
 /* Waits for the merge that runs, if any; the graph is closing. */
 void lic_merge_end(lic_graph *graph);
 /* After fork(), in the child: no merge runs. */

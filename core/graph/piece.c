@@ -3,22 +3,11 @@
 
 #include <string.h>
 
-uint32_t lic_piece_find(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash)
+uint32_t lic_piece_probe(const lic_piece *piece, uint32_t from, uint32_t to, uint64_t key, uint64_t hash)
 {
-    const uint32_t *positions;
-    uint32_t        from;
-    uint32_t        to;
-    uint32_t        slot;
+    const uint32_t *positions = lic_piece_starts(piece) + piece->lists + 1;
+    uint32_t        slot      = (uint32_t)((uint64_t)(uint32_t)hash * piece->hash_capacity >> 32);
 
-    if (!lic_piece_list(piece, node, &from, &to))
-        return LIC_NONE;
-    if (to - from <= LIC_PIECE_SHORT) {
-        while (from < to && piece->keys[from] < key)
-            from++;
-        return from < to && piece->keys[from] == key ? from : LIC_NONE;
-    }
-    positions = lic_piece_starts(piece) + piece->lists + 1;
-    slot      = (uint32_t)((uint64_t)(uint32_t)hash * piece->hash_capacity >> 32);
     while (positions[slot] != 0) {
         uint32_t position = positions[slot] - 1;
 
@@ -89,7 +78,7 @@ typedef struct builder {
 
 static bool node_is_old(const builder *b, uint32_t node)
 {
-    return b->old != NULL && (b->old->words[node / 64].bits >> (node % 64) & 1) != 0;
+    return b->old != NULL && lic_word_has(b->old->words[node / LIC_WORD_BITS], node);
 }
 
 static bool node_changes(const builder *b, uint32_t node)
@@ -101,9 +90,9 @@ static bool node_changes(const builder *b, uint32_t node)
 static void put_attribute(builder *b, uint64_t position, uint32_t attribute)
 {
     if (b->out != NULL) {
-        lic_piece_word *mark = (lic_piece_word *)lic_piece_marks(b->out) + position / 64;
+        lic_piece_word *mark = (lic_piece_word *)lic_piece_marks(b->out) + position / LIC_WORD_BITS;
 
-        mark->bits |= UINT64_C(1) << (position % 64);
+        mark->bits |= UINT32_C(1) << (position % LIC_WORD_BITS);
         ((uint32_t *)lic_piece_numbers(b->out))[b->attributed] = attribute;
     }
     b->attributed++;
@@ -114,13 +103,13 @@ static void keep_attributes(builder *b, uint32_t from, uint32_t to)
 {
     uint32_t rank = lic_piece_rank(b->old, from);
 
-    for (uint32_t word = from / 64; word <= (to - 1) / 64; word++) {
-        uint64_t bits = lic_piece_marks(b->old)[word].bits;
+    for (uint32_t word = from / LIC_WORD_BITS; word <= (to - 1) / LIC_WORD_BITS; word++) {
+        uint32_t bits = lic_piece_marks(b->old)[word].bits;
 
-        if (word == from / 64)
-            bits &= UINT64_MAX << (from % 64);
+        if (word == from / LIC_WORD_BITS)
+            bits &= UINT32_MAX << (from % LIC_WORD_BITS);
         for (; bits != 0; bits &= bits - 1) {
-            uint32_t position = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            uint32_t position = word * LIC_WORD_BITS + (uint32_t)__builtin_ctz(bits);
 
             if (position >= to)
                 return;
@@ -227,14 +216,14 @@ static void write_lists(lic_piece *piece, builder b)
 
     b.out = piece;
     for (uint32_t node = 0; node < LIC_PIECE_NODES; node++) {
-        lic_piece_word *word  = &piece->words[node / 64];
+        lic_piece_word *word  = &piece->words[node / LIC_WORD_BITS];
         uint32_t        start = (uint32_t)b.edges;
 
-        if (node % 64 == 0)
+        if (node % LIC_WORD_BITS == 0)
             word->rank = lists;
         if (merge_list(&b, node) == 0)
             continue;
-        word->bits |= UINT64_C(1) << (node % 64);
+        word->bits |= UINT32_C(1) << (node % LIC_WORD_BITS);
         if (starts != NULL)
             starts[lists] = start;
         lists++;
@@ -254,15 +243,14 @@ static void rank_marks(lic_piece *piece)
     }
 }
 
-/* Marks and numbers, behind the rest of the piece, which ends anywhere between two words. */
+/* Marks and numbers, behind the rest of the piece. */
 static bool add_attributes_size(const piece_counts *counts, size_t *size)
 {
     size_t marks = lic_piece_mark_words((uint32_t)counts->edges) * sizeof(lic_piece_word);
 
     if (counts->attributed == 0)
         return true;
-    return lic_size_add(*size, -*size & (_Alignof(lic_piece_word) - 1), size) && lic_size_add(*size, marks, size) &&
-           lic_size_add(*size, (size_t)counts->attributed * sizeof(uint32_t), size);
+    return lic_size_add(*size, marks, size) && lic_size_add(*size, (size_t)counts->attributed * sizeof(uint32_t), size);
 }
 
 static bool piece_size(const piece_counts *counts, uint64_t hash_capacity, size_t *size)

@@ -6,7 +6,7 @@
  *   starts  of each list, and the end of the last; left out when every list has one key
  *   hash    positions of the keys of long lists, so that membership is one probe (forward only)
  *   marks   which keys have attributes, with the rank of each word's first; left out, like the next, when none has
- *   numbers the attributes, in the order of the keys; at the very end, whole words of 8 bytes before them */
+ *   numbers the attributes, in the order of the keys; at the very end */
 #ifndef LIC_GRAPH_PIECE_H
 #define LIC_GRAPH_PIECE_H
 
@@ -19,10 +19,13 @@
 /* Two lines of keys: looking through them is no slower than a probe of the hash. */
 #define LIC_PIECE_SHORT 16u
 
+/* Eight bytes, so that one load brings both. */
 typedef struct lic_piece_word {
-    uint64_t bits;
+    uint32_t bits;
     uint32_t rank; /* bits set before this word */
 } lic_piece_word;
+
+#define LIC_WORD_BITS 32u
 
 typedef struct lic_piece {
     size_t         size; /* bytes of the block */
@@ -30,7 +33,7 @@ typedef struct lic_piece {
     uint32_t       edges;
     uint32_t       hash_capacity;
     uint32_t       attributed; /* keys with an attribute */
-    lic_piece_word words[LIC_PIECE_NODES / 64];
+    lic_piece_word words[LIC_PIECE_NODES / LIC_WORD_BITS];
     uint64_t       keys[];
 } lic_piece;
 
@@ -52,24 +55,35 @@ static inline const uint32_t *lic_piece_starts(const lic_piece *piece)
 
 /* Bits that are set. Baseline x86-64 has no instruction for it, and the compiler's own way is a call of a function that
  * looks bytes up in a table: 8 % of a check. */
-static inline uint32_t lic_bit_count(uint64_t x)
+static inline uint32_t lic_bit_count(uint32_t x)
 {
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+    x -= x >> 1 & UINT32_C(0x55555555);
+    x = (x & UINT32_C(0x33333333)) + (x >> 2 & UINT32_C(0x33333333));
+    x = (x + (x >> 4)) & UINT32_C(0x0f0f0f0f);
+    return x * UINT32_C(0x01010101) >> 24;
+}
+
+/* Is the word's bit of this place in the piece set? */
+static inline bool lic_word_has(lic_piece_word word, uint32_t place)
+{
+    return word.bits >> (place % LIC_WORD_BITS) & 1;
+}
+
+/* Bits set before it in the piece. */
+static inline uint32_t lic_word_rank(lic_piece_word word, uint32_t place)
+{
+    return word.rank + lic_bit_count(word.bits & ((UINT32_C(1) << (place % LIC_WORD_BITS)) - 1));
 }
 
 /* The node's keys are keys[*from .. *to). false: none. */
 static inline bool lic_piece_list(const lic_piece *piece, uint32_t node, uint32_t *from, uint32_t *to)
 {
-    uint32_t              local = node & (LIC_PIECE_NODES - 1);
-    const lic_piece_word *word  = &piece->words[local / 64];
-    uint32_t              list;
+    const lic_piece_word word = piece->words[(node & (LIC_PIECE_NODES - 1)) / LIC_WORD_BITS];
+    uint32_t             list;
 
-    if ((word->bits >> (local % 64) & 1) == 0)
+    if (!lic_word_has(word, node))
         return false;
-    list = word->rank + lic_bit_count(word->bits & ((UINT64_C(1) << (local % 64)) - 1));
+    list = lic_word_rank(word, node);
     if (piece->edges == piece->lists) {
         *from = list;
         *to   = list + 1;
@@ -82,7 +96,7 @@ static inline bool lic_piece_list(const lic_piece *piece, uint32_t node, uint32_
 
 static inline uint32_t lic_piece_mark_words(uint32_t edges)
 {
-    return edges / 64 + (edges % 64 != 0);
+    return edges / LIC_WORD_BITS + (edges % LIC_WORD_BITS != 0);
 }
 
 /* As many as are attributed. */
@@ -100,15 +114,13 @@ static inline const lic_piece_word *lic_piece_marks(const lic_piece *piece)
 /* Attributed keys before the position, which is one of a key. Of pieces with attributes. */
 static inline uint32_t lic_piece_rank(const lic_piece *piece, uint32_t position)
 {
-    const lic_piece_word *mark = &lic_piece_marks(piece)[position / 64];
-
-    return mark->rank + lic_bit_count(mark->bits & ((UINT64_C(1) << (position % 64)) - 1));
+    return lic_word_rank(lic_piece_marks(piece)[position / LIC_WORD_BITS], position);
 }
 
 /* The attribute of the key at the position. */
 static inline uint32_t lic_piece_attribute(const lic_piece *piece, uint32_t position)
 {
-    if (piece->attributed == 0 || (lic_piece_marks(piece)[position / 64].bits >> (position % 64) & 1) == 0)
+    if (piece->attributed == 0 || !lic_word_has(lic_piece_marks(piece)[position / LIC_WORD_BITS], position))
         return LIC_NO_ATTRIBUTE;
     return lic_piece_numbers(piece)[lic_piece_rank(piece, position)];
 }
@@ -120,14 +132,31 @@ static inline bool lic_piece_any_attribute(const lic_piece *piece, uint32_t from
                                      lic_piece_attribute(piece, to - 1) != LIC_NO_ATTRIBUTE);
 }
 
-/* The position of the key in the node's list; LIC_NONE: it is not there. hash: of the edge. For pieces built with a
- * seed. */
-uint32_t lic_piece_find(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash);
+/* The position of the key in keys[from, to), which are of a long list; LIC_NONE: it is not there. */
+uint32_t lic_piece_probe(const lic_piece *piece, uint32_t from, uint32_t to, uint64_t key, uint64_t hash);
 
-static inline lic_edge_state lic_piece_state(const lic_piece *piece, uint32_t node, uint64_t key, uint64_t hash)
+/* The same in any list, which is that of the origin. For pieces built with the seed. */
+static inline uint32_t lic_piece_position(const lic_piece *piece, uint32_t from, uint32_t to, uint64_t origin,
+                                          uint64_t key, const lic_edge_seed *seed)
 {
-    uint32_t position = lic_piece_find(piece, node, key, hash);
+    if (to - from > LIC_PIECE_SHORT)
+        return lic_piece_probe(piece, from, to, key, lic_edge_hash(seed, origin, key));
+    while (from < to && piece->keys[from] < key)
+        from++;
+    return from < to && piece->keys[from] == key ? from : LIC_NONE;
+}
 
+/* The state of the edge in its piece; NULL: it has none. */
+static inline lic_edge_state lic_piece_state(const lic_piece *piece, uint64_t origin, uint64_t key,
+                                             const lic_edge_seed *seed)
+{
+    uint32_t from;
+    uint32_t to;
+    uint32_t position;
+
+    if (piece == NULL || !lic_piece_list(piece, (uint32_t)origin, &from, &to))
+        return LIC_ABSENT;
+    position = lic_piece_position(piece, from, to, origin, key, seed);
     return position == LIC_NONE ? LIC_ABSENT : lic_piece_attribute(piece, position);
 }
 

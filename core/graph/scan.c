@@ -1,5 +1,6 @@
-/* Scans: range by range, the base's edges merged with the delta's, which are sorted first. For each range the piece
- * is loaded before the records, as in a walk; a record of a later revision says the same as the piece. */
+/* Scans: range by range, the base's edges merged with those that past and delta know, which are sorted first. For each
+ * range the piece is loaded before the records, as in a walk; a record of a later revision says the same as the
+ * piece. */
 #include "state.h"
 
 struct lic_scan {
@@ -14,7 +15,7 @@ struct lic_scan {
     uint32_t            node; /* in the piece, whose keys are those in [next, end) */
     uint32_t            next;
     uint32_t            end;
-    lic_piece_change   *known; /* what the delta knows in this range, sorted */
+    lic_piece_change   *known; /* what past and delta know in this range, sorted */
     size_t              capacity;
     size_t              known_next;
     size_t              known_count;
@@ -26,12 +27,12 @@ static bool is_before(uint32_t node, uint64_t key, uint32_t other_node, uint64_t
     return node != other_node ? node < other_node : key < other_key;
 }
 
-static bool add_known(lic_scan *scan, const lic_record *record)
+static bool add_known(lic_scan *scan, const lic_delta *delta, const lic_record *record)
 {
     lic_piece_change change = {
         .node  = (uint32_t)record->ends[LIC_FORWARD],
         .key   = record->ends[LIC_REVERSE],
-        .state = lic_delta_state(scan->snapshot->delta, record, scan->snapshot->revision),
+        .state = lic_delta_state(delta, record, scan->snapshot->revision),
     };
 
     if (is_before(change.node, change.key, scan->after_node, scan->after_key))
@@ -43,19 +44,34 @@ static bool add_known(lic_scan *scan, const lic_record *record)
     return true;
 }
 
+/* What the delta knows in the range and `older` (NULL: none) doesn't. */
+static bool add_range(lic_scan *scan, const lic_delta *delta, const lic_delta *older, uint32_t range)
+{
+    uint32_t found = lic_delta_find_range(delta, LIC_FORWARD, scan->slot, range);
+    uint32_t at    = LIC_NONE;
+
+    if (found != LIC_NONE)
+        at = atomic_load_explicit(&lic_delta_range(delta, found)->records, memory_order_acquire);
+    for (; at != LIC_NONE; at = lic_delta_record(delta, at)->next_in_range[LIC_FORWARD]) {
+        const lic_record *record = lic_delta_record(delta, at);
+
+        if (older != NULL && lic_delta_knows(older, record->ends[LIC_FORWARD], record->ends[LIC_REVERSE]))
+            continue;
+        if (!add_known(scan, delta, record))
+            return false;
+    }
+    return true;
+}
+
 static bool collect_known(lic_scan *scan, uint32_t range)
 {
-    const lic_delta *delta = scan->snapshot->delta;
-    uint32_t         found = lic_delta_find_range(delta, LIC_FORWARD, scan->slot, range);
-    uint32_t         at    = LIC_NONE;
+    const lic_snapshot *snapshot = scan->snapshot;
 
     scan->known_next  = 0;
     scan->known_count = 0;
-    if (found != LIC_NONE)
-        at = atomic_load_explicit(&lic_delta_range(delta, found)->records, memory_order_acquire);
-    for (; at != LIC_NONE; at = lic_delta_record(delta, at)->next_in_range[LIC_FORWARD])
-        if (!add_known(scan, lic_delta_record(delta, at)))
-            return false;
+    if ((snapshot->past != NULL && !add_range(scan, snapshot->past, NULL, range)) ||
+        !add_range(scan, snapshot->delta, snapshot->past, range))
+        return false;
     lic_piece_sort(scan->known, scan->known_count);
     return true;
 }
@@ -94,7 +110,7 @@ static bool base_has_next(lic_scan *scan)
     return scan->next < scan->end;
 }
 
-/* The next edge of this range. Where base and delta have the same edge, the delta decides. */
+/* The next edge of this range. Where the base has one that is known otherwise, that decides. */
 static bool next_in_range(lic_scan *scan, uint32_t *node, uint64_t *key)
 {
     for (;;) {

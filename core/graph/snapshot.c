@@ -16,7 +16,17 @@ void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot)
     snapshot->graph    = graph;
     snapshot->reader   = lic_epoch_enter(epochs_of(graph));
     snapshot->delta    = atomic_load(&graph->delta);
+    snapshot->past     = NULL;
     snapshot->revision = atomic_load(&snapshot->delta->head);
+}
+
+/* Asks the past too where the revision is older than the base's. false: it was given up just now. */
+static bool look_back(lic_snapshot *snapshot)
+{
+    if (snapshot->revision >= snapshot->delta->settled)
+        return true;
+    snapshot->past = atomic_load(&snapshot->delta->past);
+    return snapshot->past != NULL;
 }
 
 lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot)
@@ -30,7 +40,7 @@ lic_pin lic_snapshot_pin_at(const lic_graph *graph, uint64_t revision, lic_snaps
     if (revision < head && revision >= oldest)
         oldest = lic_history_oldest(&graph->history, lic_monotonic_ms());
     snapshot->revision = revision;
-    if (revision == head || (revision < head && revision >= oldest))
+    if (revision == head || (revision < head && revision >= oldest && look_back(snapshot)))
         return LIC_PIN_OK;
     lic_snapshot_unpin(snapshot);
     return revision > head ? LIC_PIN_FUTURE : LIC_PIN_EXPIRED;
@@ -47,38 +57,48 @@ void lic_graph_await_readers(lic_graph *graph)
         lic_sleep_us(50);
 }
 
-/* The piece is loaded before the delta is asked: a piece that a later revision changed is in place only when the
- * delta has a record of the change. */
-bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)
+/* Where deltas must be asked. Apart because that is seldom: readers of the head of a graph at rest find all in the
+ * base. */
+static __attribute__((noinline)) lic_edge_state state_by_deltas(const lic_snapshot *snapshot, const lic_piece *piece,
+                                                                uint64_t source, uint64_t target)
 {
-    const lic_graph *graph  = snapshot->graph;
-    uint64_t         source = lic_ref_key(resource);
-    uint64_t         target = lic_ref_key(subject);
-    uint64_t         hash   = lic_edge_hash(&graph->seed, source, target);
-    const lic_piece *piece  = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    uint32_t         record = lic_delta_find(snapshot->delta, source, target, hash);
+    const lic_edge_seed *seed   = &snapshot->graph->seed;
+    uint64_t             hash   = lic_edge_hash(seed, source, target);
+    const lic_delta     *delta  = snapshot->past;
+    uint32_t             record = delta == NULL ? LIC_NONE : lic_delta_find(delta, source, target, hash);
 
+    if (record == LIC_NONE) {
+        delta  = snapshot->delta;
+        record = lic_delta_find(delta, source, target, hash);
+    }
     if (record != LIC_NONE)
-        return lic_delta_state(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision) !=
-               LIC_ABSENT;
-    return piece != NULL && lic_piece_find(piece, resource.node, target, hash) != LIC_NONE;
+        return lic_delta_state(delta, lic_delta_record(delta, record), snapshot->revision);
+    return lic_piece_state(piece, source, target, seed);
 }
 
-/* The same, and what is beside the edge. */
-bool lic_snapshot_find(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject, uint32_t *attribute)
+/* The piece is loaded before the delta is asked: a piece that a later revision changed is in place only when the
+ * delta has a record of the change. */
+static inline lic_edge_state state_of(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)
 {
     const lic_graph *graph  = snapshot->graph;
     uint64_t         source = lic_ref_key(resource);
     uint64_t         target = lic_ref_key(subject);
-    uint64_t         hash   = lic_edge_hash(&graph->seed, source, target);
     const lic_piece *piece  = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
-    uint32_t         record = lic_delta_find(snapshot->delta, source, target, hash);
-    lic_edge_state   state  = LIC_ABSENT;
 
-    if (record != LIC_NONE)
-        state = lic_delta_state(snapshot->delta, lic_delta_record(snapshot->delta, record), snapshot->revision);
-    else if (piece != NULL)
-        state = lic_piece_state(piece, resource.node, target, hash);
+    if (snapshot->past != NULL || lic_delta_may_touch(snapshot->delta, LIC_FORWARD, source))
+        return state_by_deltas(snapshot, piece, source, target);
+    return lic_piece_state(piece, source, target, &graph->seed);
+}
+
+bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)
+{
+    return state_of(snapshot, resource, subject) != LIC_ABSENT;
+}
+
+bool lic_snapshot_find(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject, uint32_t *attribute)
+{
+    lic_edge_state state = state_of(snapshot, resource, subject);
+
     *attribute = state == LIC_ABSENT ? LIC_NO_ATTRIBUTE : state;
     return state != LIC_ABSENT;
 }

@@ -29,7 +29,8 @@ typedef struct lic_merge {
     lic_delta  *next;
     uint32_t    cut;        /* entries of from's log that go into the base */
     uint32_t    copied;     /* entries of from's log that the base or `next` have */
-    uint64_t    horizon;    /* the revision that the base will be at */
+    uint64_t    settled;    /* the revision that the base will be at */
+    uint64_t    horizon;    /* the oldest that can still be read then */
     uint64_t    grace;      /* epoch of the last swap: its readers must have gone before a piece is replaced */
     uint32_t    not_before; /* after a failure: no new attempt until the log is this long */
 
@@ -57,6 +58,7 @@ struct lic_graph {
     lic_nodes        nodes;
     lic_history      history;
     size_t           min_history_changes; /* 0: by the number of edges */
+    size_t           merge_changes;       /* 0: by the number of edges */
     bool             no_threads;
     lic_mutex        lock; /* the write lock */
     lic_merge        merge;

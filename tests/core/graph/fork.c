@@ -106,7 +106,7 @@ static void a_fork_in_the_middle_of_a_merge_is_fine(void **state)
     uint32_t count = 0;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 50 });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 50, .merge_changes = 50 });
     for (int i = 0; i < FORKS; i++) {
         write_edges(w.graph, count, count + 101 + (uint32_t)i);
         count += 101 + (uint32_t)i;
@@ -144,7 +144,7 @@ static void readers_of_the_parent_are_forgotten_in_the_child(void **state)
     uint32_t   count = 0;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 50 });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 50, .merge_changes = 50 });
     assert_true(lic_thread_start(&thread, "reader", pin_on_and_on, &b));
     for (int i = 0; i < FORKS / 2; i++) {
         write_edges(w.graph, count, count + 110);

@@ -240,16 +240,18 @@ static void past_revisions_are_readable_until_a_merge_gives_them_up(void **state
     world w;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 10, .no_threads = true });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 10, .merge_changes = 20, .no_threads = true });
     for (uint32_t i = 1; i <= 19; i++)
         write_one(w.graph, set(edge(OWNER, 1, USER, i)));
     assert_int_equal(pin_state(w.graph, 0), LIC_PIN_OK);
     assert_int_equal(pin_state(w.graph, 19), LIC_PIN_OK);
     assert_int_equal(pin_state(w.graph, 20), LIC_PIN_FUTURE);
-    write_one(w.graph, set(edge(OWNER, 1, USER, 20))); /* as much again as is kept: a merge */
+    assert_int_equal(sizes_of(w.graph).merges, 0);
+    write_one(w.graph, set(edge(OWNER, 1, USER, 20)));
     assert_int_equal(sizes_of(w.graph).merges, 1);
     assert_int_equal(lic_graph_oldest(w.graph), 10);
-    assert_int_equal(sizes_of(w.graph).delta_changes, 10);
+    assert_int_equal(sizes_of(w.graph).delta_changes, 0);
+    assert_int_equal(sizes_of(w.graph).history_changes, 10);
     assert_int_equal(pin_state(w.graph, 9), LIC_PIN_EXPIRED);
     for (uint64_t revision = 10; revision <= 20; revision++) {
         lic_snapshot snapshot;
@@ -274,12 +276,18 @@ static void a_merge_does_not_cut_a_transaction(void **state)
     write_all(w.graph, changes, 15);
     assert_true(lic_graph_merge(w.graph));
     assert_int_equal(lic_graph_oldest(w.graph), 1);
-    assert_int_equal(sizes_of(w.graph).delta_changes, 15);
-    for (uint32_t i = 0; i < 10; i++)
+    assert_int_equal(sizes_of(w.graph).delta_changes, 0);
+    assert_int_equal(sizes_of(w.graph).history_changes, 15);
+    for (uint32_t i = 0; i < 9; i++)
         write_one(w.graph, set(edge(VIEWER, 2, USER, i)));
     assert_true(lic_graph_merge(w.graph));
+    assert_int_equal(lic_graph_oldest(w.graph), 1);
+    assert_int_equal(sizes_of(w.graph).history_changes, 24);
+    write_one(w.graph, set(edge(VIEWER, 2, USER, 9)));
+    assert_true(lic_graph_merge(w.graph));
     assert_int_equal(lic_graph_oldest(w.graph), 2);
-    assert_int_equal(sizes_of(w.graph).delta_changes, 10);
+    assert_int_equal(sizes_of(w.graph).delta_changes, 0);
+    assert_int_equal(sizes_of(w.graph).history_changes, 10);
     world_close(&w);
 }
 
@@ -302,6 +310,7 @@ static void the_window_ends_history_whatever_is_kept(void **state)
     lic_snapshot_unpin(&snapshot);
     assert_true(lic_graph_merge(w.graph));
     assert_int_equal(sizes_of(w.graph).delta_changes, 0);
+    assert_int_equal(sizes_of(w.graph).history_changes, 0);
     lic_snapshot_pin(w.graph, &snapshot);
     assert_int_equal(count_subjects(&snapshot, (lic_ref){ OWNER, 1 }), 3);
     lic_snapshot_unpin(&snapshot);
@@ -315,13 +324,14 @@ static void toggling_one_edge_for_ever_stays_small(void **state)
     uint64_t       bytes = 0;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 100, .no_threads = true });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 100, .merge_changes = 100, .no_threads = true });
     for (uint32_t i = 0; i < 20000; i++) {
         lic_graph_sizes sizes;
 
         write_one(w.graph, i % 2 == 0 ? set(e) : unset(e));
         sizes = sizes_of(w.graph);
-        assert_in_range(sizes.delta_changes, 1, 200);
+        assert_int_equal(sizes.delta_changes, (i + 1) % 100);
+        assert_int_equal(sizes.history_changes, i < 99 ? 0 : 100);
         if (i == 1000)
             bytes = sizes.graph_bytes;
         if (i > 1000)
@@ -354,18 +364,19 @@ static void a_merge_waits_for_readers_of_before_the_last_one(void **state)
     lic_snapshot old;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 5, .no_threads = true });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 5, .merge_changes = 10, .no_threads = true });
     write_one(w.graph, set(edge(OWNER, 1, USER, 0)));
     lic_snapshot_pin(w.graph, &old);
     for (uint32_t i = 1; i < 100; i++)
         write_one(w.graph, set(edge(OWNER, 1, USER, i)));
     assert_int_equal(sizes_of(w.graph).merges, 1);
-    assert_int_equal(sizes_of(w.graph).delta_changes, 95);
+    assert_int_equal(sizes_of(w.graph).delta_changes, 90);
     assert_int_equal(count_subjects(&old, (lic_ref){ OWNER, 1 }), 1);
     lic_snapshot_unpin(&old);
     write_one(w.graph, set(edge(OWNER, 1, USER, 100)));
     assert_int_equal(sizes_of(w.graph).merges, 2);
-    assert_int_equal(sizes_of(w.graph).delta_changes, 5);
+    assert_int_equal(sizes_of(w.graph).delta_changes, 0);
+    assert_int_equal(sizes_of(w.graph).history_changes, 5);
     world_close(&w);
 }
 
@@ -375,7 +386,7 @@ static void more_snapshots_than_slots_can_be_pinned_at_once(void **state)
     lic_snapshot snapshots[300];
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 5, .no_threads = true });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 5, .merge_changes = 10, .no_threads = true });
     for (uint32_t i = 0; i < 300; i++) {
         lic_snapshot_pin(w.graph, &snapshots[i]);
         write_one(w.graph, set(edge(OWNER, 1, USER, i)));
@@ -431,7 +442,7 @@ static void every_byte_is_measured(void **state)
     world w;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 50, .no_threads = true });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 50, .merge_changes = 30, .no_threads = true });
     for (uint32_t i = 0; i < 1000; i++) {
         char            id[8] = { 'n', (char)('0' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10) };
         lic_graph_sizes sizes;
@@ -453,11 +464,11 @@ static void a_graph_starts_and_joins_its_merges(void **state)
     world w;
 
     (void)state;
-    world_open(&w, (lic_graph_options){ .min_history_changes = 100 });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 100, .merge_changes = 100 });
     for (uint32_t i = 0; i < 5000; i++)
         write_one(w.graph, set(edge(OWNER, i, USER, i % 7)));
     assert_true(lic_graph_merge(w.graph));
-    assert_int_equal(sizes_of(w.graph).delta_changes, 100);
+    assert_int_equal(sizes_of(w.graph).delta_changes, 0);
     assert_true(sizes_of(w.graph).merges >= 1);
     for (uint32_t i = 0; i < 5000; i++)
         assert_true(has_now(w.graph, edge(OWNER, i, USER, i % 7)));
@@ -465,27 +476,58 @@ static void a_graph_starts_and_joins_its_merges(void **state)
     world_close(&w);
 }
 
-static void what_is_kept_grows_with_the_graph_and_is_4096_changes_at_least(void **state)
+static void a_merge_is_due_after_256_changes_and_4096_are_kept(void **state)
 {
-    lic_change *changes = NULL;
-    world       w;
+    world w;
 
     (void)state;
     world_open(&w, no_threads);
-    changes = test_malloc(1000 * sizeof *changes);
-    for (uint32_t i = 0; i < 8; i++) {
-        for (uint32_t j = 0; j < 1000; j++)
-            changes[j] = set(edge(OWNER, i * 1000 + j, USER, j));
-        write_all(w.graph, changes, 1000);
+    for (uint32_t i = 0; i < 8000; i++) {
+        lic_graph_sizes sizes;
+
+        write_one(w.graph, i < 4000 ? set(edge(OWNER, i, USER, 1)) : unset(edge(OWNER, i - 4000, USER, 1)));
+        sizes = sizes_of(w.graph);
+        assert_int_equal(sizes.merges, (i + 1) / 256);
+        assert_int_equal(sizes.delta_changes, (i + 1) % 256);
+        assert_int_equal(sizes.history_changes, (i + 1) / 256 < 16 ? (i + 1) / 256 * 256 : 4096);
     }
-    assert_int_equal(sizes_of(w.graph).merges, 0); /* 8,192 are needed */
-    for (uint32_t j = 0; j < 1000; j++)
-        changes[j] = set(edge(VIEWER, j, USER, j));
-    write_all(w.graph, changes, 1000);
-    assert_int_equal(sizes_of(w.graph).merges, 1);
-    assert_int_equal(sizes_of(w.graph).delta_changes, 5000); /* whole transactions */
-    assert_int_equal(lic_graph_oldest(w.graph), 4);
-    test_free(changes);
+    assert_int_equal(lic_graph_oldest(w.graph), 31 * 256 - 4096);
+    world_close(&w);
+}
+
+static void write_thousand(lic_graph *graph, uint32_t number)
+{
+    lic_change changes[1000];
+
+    for (uint32_t i = 0; i < 1000; i++)
+        changes[i] = set(edge(OWNER, number * 1000 + i, USER, i));
+    write_all(graph, changes, 1000);
+}
+
+/* 100,000 edges: a 32nd are 3,125 changes, a 16th 6,250; and transactions stay whole. */
+static void both_grow_with_the_graph(void **state)
+{
+    lic_graph_sizes before;
+    lic_graph_sizes after;
+    world           w;
+
+    (void)state;
+    world_open(&w, no_threads);
+    for (uint32_t i = 0; i < 100; i++)
+        write_thousand(w.graph, i);
+    assert_true(lic_graph_merge(w.graph));
+    before = sizes_of(w.graph);
+    assert_int_equal(before.history_changes, 7000);
+    for (uint32_t i = 100; i < 103; i++)
+        write_thousand(w.graph, i);
+    assert_int_equal(sizes_of(w.graph).merges, before.merges);
+    assert_int_equal(sizes_of(w.graph).delta_changes, 3000);
+    write_thousand(w.graph, 103);
+    after = sizes_of(w.graph);
+    assert_int_equal(after.merges, before.merges + 1);
+    assert_int_equal(after.delta_changes, 0);
+    assert_int_equal(after.history_changes, 7000);
+    assert_int_equal(lic_graph_oldest(w.graph), 104 - 7);
     world_close(&w);
 }
 
@@ -516,7 +558,8 @@ int main(void)
         cmocka_unit_test(an_owners_thing_is_released_when_its_readers_have_gone),
         cmocka_unit_test(every_byte_is_measured),
         cmocka_unit_test(a_graph_starts_and_joins_its_merges),
-        cmocka_unit_test(what_is_kept_grows_with_the_graph_and_is_4096_changes_at_least),
+        cmocka_unit_test(a_merge_is_due_after_256_changes_and_4096_are_kept),
+        cmocka_unit_test(both_grow_with_the_graph),
         cmocka_unit_test(freeing_nothing_is_fine),
     };
 

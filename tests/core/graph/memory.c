@@ -110,7 +110,7 @@ static bool survives(size_t n, size_t end, bool threads)
     uint32_t steps;
     bool     failed;
 
-    world_open(&w, (lic_graph_options){ .min_history_changes = 30, .no_threads = !threads });
+    world_open(&w, (lic_graph_options){ .min_history_changes = 30, .merge_changes = 50, .no_threads = !threads });
     w.source.counts->fail_end   = end == SIZE_MAX ? end : w.source.counts->calls + end;
     w.source.counts->fail_first = w.source.counts->calls + n;
     steps                       = write_steps(w.graph);

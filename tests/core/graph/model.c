@@ -77,6 +77,20 @@ static void check_walk(lic_walk *walk, const uint8_t *expected)
     assert_memory_equal(seen, expected, sizeof seen);
 }
 
+/* What is seen at a glance, where that is all there is. */
+static void check_glance(const lic_snapshot *snapshot, uint32_t origin, const uint8_t *expected)
+{
+    lic_glance glance = lic_snapshot_glance(snapshot, ref_of(origin));
+    uint8_t    seen[ENDS];
+
+    if (glance.touched)
+        return;
+    memset(seen, NOT_THERE, sizeof seen);
+    for (uint32_t i = 0; i < glance.count; i++)
+        seen[end_of((lic_ref){ (lic_slot)(glance.keys[i] >> 32), (uint32_t)glance.keys[i] })] = 0;
+    assert_memory_equal(seen, expected, sizeof seen);
+}
+
 static void check_walks(const model *m, const lic_snapshot *snapshot, uint32_t origin)
 {
     uint8_t  subjects[ENDS];
@@ -87,6 +101,7 @@ static void check_walks(const model *m, const lic_snapshot *snapshot, uint32_t o
         subjects[i]  = state_in(m, snapshot->revision, origin, i);
         resources[i] = state_in(m, snapshot->revision, i, origin);
     }
+    check_glance(snapshot, origin, subjects);
     lic_walk_subjects(snapshot, ref_of(origin), &walk);
     check_walk(&walk, subjects);
     lic_walk_resources(snapshot, ref_of(origin), &walk);
@@ -175,6 +190,21 @@ static bool pin_some(model *m, lic_snapshot *snapshot)
     if (pin == LIC_PIN_EXPIRED)
         assert_true(revision < lic_graph_oldest(m->w.graph)); /* a thread may have moved it in between */
     return pin == LIC_PIN_OK;
+}
+
+/* Every revision that is retained. */
+static void check_all(model *m)
+{
+    lic_snapshot snapshot;
+    uint32_t     readable = 0;
+
+    for (uint64_t revision = lic_graph_oldest(m->w.graph); revision <= m->head; revision++)
+        if (lic_snapshot_pin_at(m->w.graph, revision, &snapshot) == LIC_PIN_OK) {
+            check_snapshot(m, &snapshot);
+            lic_snapshot_unpin(&snapshot);
+            readable++;
+        }
+    assert_true(readable > 0);
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -329,9 +359,12 @@ static void check_attributes(model *m)
 
 static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
 {
-    model m = { .random = seed, .plain_until = plain_until };
+    model             m       = { .random = seed, .plain_until = plain_until };
+    lic_graph_options options = { .min_history_changes = KEPT_CHANGES, .no_threads = !threads };
 
-    world_open(&m.w, (lic_graph_options){ .min_history_changes = KEPT_CHANGES, .no_threads = !threads });
+    /* Merges that fold less than is kept, and more. */
+    options.merge_changes = seed % 2 == 0 ? KEPT_CHANGES / 4 : KEPT_CHANGES * 2;
+    world_open(&m.w, options);
     m.states  = test_calloc(REVISIONS + 1, sizeof *m.states);
     m.changes = test_calloc(REVISIONS + 1, sizeof *m.changes);
     memset(m.states[0], NOT_THERE, sizeof m.states[0]);
@@ -350,6 +383,8 @@ static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
             merge_some(&m);
         else if (dice < 19)
             check_some(&m, !by_hand, threads);
+        else if (next_random(&m.random, 8) == 0)
+            check_all(&m);
     }
     for (uint32_t i = 0; i < HELD; i++)
         if (m.held[i].held)
