@@ -204,7 +204,7 @@ static lic_failure add_number(lic_arena *scratch, numbers *to, uint32_t node, bo
     if (!lic_arena_grow(scratch, &items, &to->capacity, to->count + 1, sizeof *to->items))
         return LIC_FAILURE_MEMORY;
     to->items              = items;
-    to->items[to->count++] = (uint64_t)node << 1 | !certain;
+    to->items[to->count++] = (uint64_t)node * 2 + (certain ? 0 : 1);
     return LIC_FAILURE_NONE;
 }
 

@@ -2,8 +2,9 @@
  *
  * Goals that hold the subject are found backwards, from the subject's own rows (schema/reachability.h). What is met on
  * the last step before the target need not be kept: there the answers are sorted lists in the graph already, and a
- * page is the next piece of all of them merged. So memory follows the goals on the way, not the answers; where the
- * target leads to itself on other objects (folder.view over parent->view), the two are the same.
+ * page is the next piece of all of them merged. So memory follows the goals on the way (and, while it lasts, what the
+ * graph has not merged into its base yet), not the answers; where the target leads to itself on other objects
+ * (folder.view over parent->view), the two are the same.
  *
  * Law: what a page says of a resource is what lic_eval_check() says under the same context. It is said without asking
  * where a way to the target leads through nothing but unions and rows whose caveats are true, and is not deeper than the

@@ -175,48 +175,65 @@ static bool find_operands(finder *f, uint32_t number)
     return true;
 }
 
-/* Takes away from the final ones who leads to another object, and who leads to those; until nothing changes. Relations
- * stand nearest first, so that mostly takes one round. */
+/* Does it still lead to final ones alone, by names? */
+static bool stays_final(const lic_reachability *r, const lic_reachable *at)
+{
+    bool final = at->is_final;
+
+    for (uint32_t e = at->first_entry; final && e != LIC_NO_ENTRY; e = r->entries[e].next)
+        final = r->entries[e].rows == LIC_NO_REL && r->relations[r->entries[e].to].is_final;
+    return final;
+}
+
+/* The least depth by which it leads to the target, as far as is known. */
+static uint32_t least_depth(const lic_reachability *r, const lic_reachable *at)
+{
+    uint32_t least = at->depth;
+
+    for (uint32_t e = at->first_entry; at->is_final && e != LIC_NO_ENTRY; e = r->entries[e].next) {
+        const lic_entry *entry = &r->entries[e];
+        const uint32_t   depth = r->relations[entry->to].depth;
+
+        if (!entry->open && depth != UINT32_MAX && depth + entry->cost < least)
+            least = depth + entry->cost;
+    }
+    return least;
+}
+
+/* What can be taken from a relation goes on to those that lead there. So it takes rounds, until nothing changes; in turns
+ * from either end, so that a long chain takes two, in whichever order it stands. */
 static void find_final(lic_reachability *r)
 {
     bool changed = true;
 
     for (size_t i = 0; i < r->count; i++)
         r->relations[i].is_final = true;
-    while (changed) {
+    for (bool backwards = false; changed; backwards = !backwards) {
         changed = false;
         for (size_t i = 0; i < r->count; i++) {
-            lic_reachable *at    = &r->relations[i];
-            bool           final = at->is_final;
+            lic_reachable *at = &r->relations[backwards ? r->count - 1 - i : i];
 
-            for (uint32_t e = at->first_entry; final && e != LIC_NO_ENTRY; e = r->entries[e].next)
-                final = r->entries[e].rows == LIC_NO_REL && r->relations[r->entries[e].to].is_final;
-            changed |= final != at->is_final;
-            at->is_final = final;
+            if (at->is_final == stays_final(r, at))
+                continue;
+            at->is_final = false;
+            changed      = true;
         }
     }
 }
 
-/* The least depth from the final ones to the target. */
 static void find_depths(lic_reachability *r)
 {
     bool changed = true;
 
     r->relations[0].depth = 0;
-    while (changed) {
+    for (bool backwards = false; changed; backwards = !backwards) {
         changed = false;
         for (size_t i = 0; i < r->count; i++) {
-            lic_reachable *at = &r->relations[i];
+            lic_reachable *at    = &r->relations[backwards ? r->count - 1 - i : i];
+            const uint32_t depth = least_depth(r, at);
 
-            for (uint32_t e = at->first_entry; at->is_final && e != LIC_NO_ENTRY; e = r->entries[e].next) {
-                const lic_entry *entry = &r->entries[e];
-                const uint32_t   depth = r->relations[entry->to].depth;
-
-                if (entry->open || depth == UINT32_MAX || depth + entry->cost >= at->depth)
-                    continue;
-                at->depth = depth + entry->cost;
-                changed   = true;
-            }
+            changed |= depth != at->depth;
+            at->depth = depth;
         }
     }
 }
