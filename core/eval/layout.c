@@ -124,12 +124,17 @@ static bool holds_object(const lic_layout *l, const lic_relation *relation)
     return relation->slot == l->eval->subject.slot;
 }
 
-/* Rows of the relation that the slot's subjects may be found by. *added: there may be any. */
+static bool is_about_every_slot(const lic_layout *l)
+{
+    return l->eval->subject.slot == LIC_NO_SLOT;
+}
+
+/* Rows of the relation that the subjects may be found by. *added: there may be any. */
 static bool add_rows(lic_layout *l, lic_goal goal, uint32_t attribute, bool *added)
 {
     const lic_ways_in ways = lic_goal_ways_in(l->eval, &l->eval->program->relations[goal.relation]);
 
-    *added = ways.plain || ways.wildcard;
+    *added = ways.plain || ways.wildcard || is_about_every_slot(l);
     return !*added || add_subject_step(l, LIC_STEP_ROWS, goal, attribute);
 }
 
@@ -140,6 +145,14 @@ static bool add_leaf(lic_layout *l, lic_goal goal, uint32_t attribute)
 
     l->has_leaf = true;
     return add_rows(l, goal, attribute, &added) && (added || add_step(l, LIC_STEP_NOBODY, LIC_NO_ATTRIBUTE) != NULL);
+}
+
+/* An alias is what it names. */
+static lic_goal named(const lic_layout *l, lic_goal goal)
+{
+    if (!is_about_every_slot(l))
+        goal.relation = lic_goal_named(l->eval, &l->eval->program->relations[goal.relation], goal.relation);
+    return goal;
 }
 
 /* An operand that is another goal, one step away; none of this name: nobody. */
@@ -155,9 +168,8 @@ static bool add_goal(lic_layout *l, lic_goal goal, uint32_t attribute)
         return add_step(l, LIC_STEP_NOBODY, LIC_NO_ATTRIBUTE) != NULL;
     if (l->depth + 1 >= l->eval->limits.max_depth)
         return add_subject_step(l, LIC_STEP_TOO_DEEP, goal, attribute);
-    relation      = &l->eval->program->relations[goal.relation];
-    goal.relation = lic_goal_named(l->eval, relation, goal.relation);
-    relation      = &l->eval->program->relations[goal.relation];
+    goal     = named(l, goal);
+    relation = &l->eval->program->relations[goal.relation];
     if (lic_goal_is_leaf(relation) && !holds_object(l, relation))
         return add_leaf(l, goal, attribute);
     if (!add_laid_goal(l, goal, l->depth + 1, &number))
@@ -176,6 +188,7 @@ static bool lay_usersets(lic_layout *l, lic_goal goal, const lic_allowed *allowe
     const lic_relation *target   = &l->eval->program->relations[allowed->userset];
     /* Leaves that hold nobody of the subject's type: one of them is as deep as all of them. */
     const bool is_idle = lic_goal_is_leaf(target) && l->depth + 1 < l->eval->limits.max_depth &&
+                         !is_about_every_slot(l) &&
                          !lic_program_reaches(l->eval->program, allowed->userset, l->eval->subject_definition);
     lic_walk walk;
     lic_ref  row;
@@ -249,8 +262,8 @@ static bool lay_self(lic_layout *l, lic_goal goal)
     const bool      is   = eval->subject.slot == eval->everyone.slot &&
                     eval->program->relations[goal.relation].definition == eval->subject_definition;
 
-    return is ? add_subject_step(l, LIC_STEP_OBJECT, goal, LIC_NO_ATTRIBUTE)
-              : add_step(l, LIC_STEP_NOBODY, LIC_NO_ATTRIBUTE) != NULL;
+    return is || is_about_every_slot(l) ? add_subject_step(l, LIC_STEP_OBJECT, goal, LIC_NO_ATTRIBUTE)
+                                        : add_step(l, LIC_STEP_NOBODY, LIC_NO_ATTRIBUTE) != NULL;
 }
 
 /* An operand without operands of its own. */
@@ -383,8 +396,12 @@ static void close_part(search *s, const lic_laid_goal *first)
     while (&s->layout->goals[s->open[s->open_count - size]] != first)
         size++;
     height = size < UINT32_MAX - first->below ? (uint32_t)size + first->below : UINT32_MAX;
-    for (; size > 0; size--)
-        s->layout->goals[s->open[--s->open_count]].height = height;
+    for (; size > 0; size--) {
+        const uint32_t number = s->open[--s->open_count];
+
+        s->layout->goals[number].height        = height;
+        s->layout->order[s->layout->ordered++] = number;
+    }
 }
 
 /* Done with the goal at the end of the path. */
@@ -412,7 +429,8 @@ static bool measure(lic_layout *l)
                  .path   = lic_new_array(l->arena, l->goal_count, uint32_t),
                  .open   = lic_new_array(l->arena, l->goal_count, uint32_t) };
 
-    if (s.path == NULL || s.open == NULL)
+    l->order = lic_new_array(l->arena, l->goal_count, uint32_t);
+    if (s.path == NULL || s.open == NULL || l->order == NULL)
         return failed(l, LIC_FAILURE_MEMORY);
     enter_goal(&s, 0);
     while (s.path_length > 0) {
@@ -432,9 +450,8 @@ lic_failure lic_layout_make(lic_layout *layout, lic_eval *eval, lic_arena *arena
 {
     uint32_t number;
 
-    *layout       = (lic_layout){ .eval = eval, .arena = arena };
-    root.relation = lic_goal_named(eval, &eval->program->relations[root.relation], root.relation);
-    if (!add_laid_goal(layout, root, 0, &number))
+    *layout = (lic_layout){ .eval = eval, .arena = arena };
+    if (!add_laid_goal(layout, named(layout, root), 0, &number))
         return layout->failure;
     for (size_t i = 0; i < layout->goal_count; i++)
         if (!lay_goal(layout, i))

@@ -1,8 +1,12 @@
-/* All goals that a question leads to, for every subject of one slot at once, with their rules laid out flat.
+/* All goals that a question leads to, with their rules laid out flat: for the subjects of one slot, all at once, or
+ * for those of every slot. Who puts sets together from them does so without walking the graph's usersets and arrows.
  *
  * Goals are found breadth first, so each is met on its shortest way; those beyond the depth limit have no rule. A
- * goal's rule is a few steps in which the operands of an operator stand before it; rows that are users' own are not
- * read yet, only told where they are. cycles.c does the same for one subject, whose rules are values already. */
+ * goal's rule is a few steps in which the operands of an operator stand before it; rows that hold subjects themselves
+ * are not read yet, only told where they are. cycles.c does the same for one subject, whose rules are values already.
+ *
+ * For one slot it is as a check of one of its subjects: an object may be its own subject by identity, and an alias is
+ * no step. For every slot (an expansion) only what is stored counts, and `self`; and every name is a step. */
 #ifndef LIC_EVAL_LAYOUT_H
 #define LIC_EVAL_LAYOUT_H
 
@@ -10,7 +14,7 @@
 
 typedef enum lic_step_kind {
     LIC_STEP_NOBODY,
-    LIC_STEP_ROWS,     /* the direct subjects of the slot, and the wildcard, of a relation of an object */
+    LIC_STEP_ROWS,     /* the direct subjects, and the wildcard, of a relation of an object */
     LIC_STEP_OBJECT,   /* the object itself: by identity, or by `self` */
     LIC_STEP_GOAL,     /* whoever goal number `goal` holds */
     LIC_STEP_TOO_DEEP, /* a goal beyond the limit */
@@ -43,7 +47,7 @@ typedef struct lic_laid_goal {
 } lic_laid_goal;
 
 typedef struct lic_layout {
-    lic_eval           *eval;  /* its subject tells the slot; its node does not matter */
+    lic_eval           *eval;  /* its subject tells the slot, LIC_NO_SLOT: every one; its node does not matter */
     lic_arena          *arena; /* all below */
     lic_laid_goal      *goals; /* the root first */
     size_t              goal_count;
@@ -58,6 +62,8 @@ typedef struct lic_layout {
     size_t              open_capacity;
     uint32_t            depth;    /* of the goal being laid out: its distance */
     bool                has_leaf; /* of the same */
+    uint32_t           *order;    /* goals, each after all that it leads to, if there are no cycles */
+    size_t              ordered;
     bool                has_cycles;
     bool                is_too_deep; /* some step is LIC_STEP_TOO_DEEP */
     lic_failure         failure;

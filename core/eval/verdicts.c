@@ -32,7 +32,7 @@ static lic_verdict out_of_memory(lic_verdicts *v)
 void lic_verdicts_init(lic_verdicts *v, lic_eval *eval, lic_arena *arena)
 {
     *v = (lic_verdicts){ .eval = eval, .arena = arena };
-    lic_map_init(&v->known_names, arena->memory, lic_random_key());
+    lic_map_init(&v->known_names, arena->memory, 0);
 }
 
 void lic_verdicts_free(lic_verdicts *v)
@@ -174,6 +174,8 @@ static bool name_number(lic_verdicts *v, lic_str name, uint32_t *number)
 {
     void *names = v->names;
 
+    if (v->name_count == 0) /* few lookups get here, and asking the system takes its time */
+        v->known_names.key = lic_random_key();
     if (!lic_map_add(&v->known_names, name, (uint32_t)v->name_count, number))
         return false;
     if (*number < v->name_count)

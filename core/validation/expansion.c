@@ -1,421 +1,244 @@
-/* One stack of frames; a frame combines the sets of its tasks, one after another. A task is an operator of the
- * schema, a goal (another object or name), or nothing. Finished goals are remembered with the number of steps
- * below them, so that a diamond is walked once and the depth is still that of the longest path. */
+/* Goals and rules are laid out as for a lookup (eval/layout.h), for subjects of every slot; each goal's set is folded
+ * once, after those of all that it leads to. */
 #include "validation/expansion.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
+#include "eval/layout.h"
 
-#include "base/hash.h"
+/* Of one expansion, in milliseconds: what takes longer is too much. */
+#define TIMEOUT_MS 600000u
 
-typedef enum task_kind { TASK_NOTHING, TASK_OP, TASK_GOAL } task_kind;
-
-typedef struct task {
-    task_kind            kind;
-    uint32_t             op;
-    lic_rel              relation; /* of a goal */
-    uint32_t             node;
-    const lic_condition *condition; /* of the relationship that leads to the goal; NULL: none */
-} task;
-
-typedef bool combine(lic_arena *arena, const lic_subject_set *a, const lic_subject_set *b, lic_subject_set *out);
-
-typedef struct frame {
-    combine        *combine;
-    task           *tasks;
-    size_t          count;
-    size_t          next;
-    lic_subject_set set;     /* of the tasks so far */
-    bool            started; /* set holds something to combine with */
-    bool            is_goal; /* relation and node are a goal of its own; else they are those of the goal around it */
-    lic_rel         relation;
-    uint32_t        node;
-    uint32_t        remaining;    /* steps that the goals among the tasks may still take */
-    uint32_t        height;       /* steps below, so far */
-    const lic_condition *pending; /* of the task in progress */
-} frame;
-
-typedef struct known {
-    uint64_t        key; /* relation, node */
+/* On the stack that folds a rule: the set of the steps [first, the next one's first). */
+typedef struct operand {
+    size_t          first;
     lic_subject_set set;
-    uint32_t        height; /* 0: the goal is on the stack */
-    bool            used;
-} known;
+} operand;
 
 typedef struct expansion {
-    lic_arena          *arena;
-    const lic_program  *program;
-    const lic_snapshot *snapshot;
-    lic_instant         now;
-    uint64_t            rows_left;
-    uint32_t            max_depth;
-    frame              *frames;
-    size_t              depth;
-    size_t              frame_capacity;
-    known              *memo; /* open addressing */
-    size_t              memo_count;
-    size_t              memo_capacity;
-    licet_error       **error;
+    lic_eval         eval;
+    lic_arena       *arena;
+    lic_layout       layout;
+    lic_subject_set *sets; /* by goal */
+    operand         *stack;
+    size_t           height;
+    size_t           capacity;
+    lic_failure      failure;
 } expansion;
 
-/* ------------------------------------------------------------------------ memo */
-
-static known *memo_slot(known *memo, size_t capacity, uint64_t key)
+static bool failed(expansion *x, lic_failure failure)
 {
-    size_t i = (size_t)lic_hash_u64(key) & (capacity - 1);
-
-    while (memo[i].used && memo[i].key != key)
-        i = (i + 1) & (capacity - 1);
-    return &memo[i];
-}
-
-static bool memo_grow(expansion *x)
-{
-    size_t capacity = x->memo_capacity == 0 ? 64 : x->memo_capacity * 2;
-    known *memo     = lic_new_array(x->arena, capacity, known);
-
-    if (memo == NULL)
-        return false;
-    for (size_t i = 0; i < x->memo_capacity; i++)
-        if (x->memo[i].used)
-            *memo_slot(memo, capacity, x->memo[i].key) = x->memo[i];
-    x->memo          = memo;
-    x->memo_capacity = capacity;
-    return true;
-}
-
-/* The goal's entry, made when absent. NULL: out of memory. */
-static known *memo_get(expansion *x, lic_rel relation, uint32_t node)
-{
-    uint64_t key = (uint64_t)relation << 32 | node;
-    known   *entry;
-
-    if (x->memo_count * 2 >= x->memo_capacity && !memo_grow(x))
-        return NULL;
-    entry = memo_slot(x->memo, x->memo_capacity, key);
-    if (!entry->used) {
-        *entry = (known){ .key = key, .used = true };
-        x->memo_count++;
-    }
-    return entry;
-}
-
-/* -------------------------------------------------------------------- failures */
-
-static licet_status too_deep(expansion *x)
-{
-    return lic_fail_reason(x->error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAXIMUM_DEPTH_EXCEEDED", LIC_NOWHERE,
-                           "the expansion goes deeper than %u objects and names; the relationships may form a cycle",
-                           x->max_depth);
-}
-
-static licet_status count_row(expansion *x)
-{
-    if (x->rows_left == 0)
-        return lic_fail(x->error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                        "the expansion visits too many relationships");
-    x->rows_left--;
-    return LICET_OK;
-}
-
-/* ------------------------------------------------------------------- the tasks */
-
-static bool push_frame(expansion *x, frame f)
-{
-    if (!lic_arena_grow(x->arena, (void **)&x->frames, &x->frame_capacity, x->depth + 1, sizeof *x->frames))
-        return false;
-    x->frames[x->depth++] = f;
-    return true;
-}
-
-static bool add_task(expansion *x, frame *f, size_t *capacity, task t)
-{
-    if (!lic_arena_grow(x->arena, (void **)&f->tasks, capacity, f->count + 1, sizeof *f->tasks))
-        return false;
-    f->tasks[f->count++] = t;
-    return true;
-}
-
-/* Is the stored subject of a shape that the relation still allows? */
-static bool is_allowed(const lic_program *program, const lic_relation *relation, lic_ref subject)
-{
-    for (uint32_t i = 0; i < relation->allowed_count; i++) {
-        const lic_allowed *allowed = &program->allowed[relation->first_allowed + i];
-
-        if (allowed->slot == subject.slot && allowed->wildcard == (subject.node == LIC_WILDCARD_NODE))
-            return true;
-    }
+    x->failure = failure;
     return false;
 }
 
-/* Is the row there, and under which condition? */
-static licet_status read_row(expansion *x, const lic_walk *walk, bool *there, const lic_condition **condition)
-{
-    const lic_attribute *attribute = lic_graph_attribute(x->snapshot->graph, walk->attribute);
+/* --------------------------------------------------------------------- rows */
 
-    *condition = NULL;
-    *there     = attribute == NULL || !lic_attribute_expired(attribute, x->now.seconds, x->now.nanoseconds);
-    if (!*there || attribute == NULL || attribute->caveat == LIC_NO_CAVEAT_NAME)
-        return LICET_OK;
-    *condition = lic_condition_leaf(x->arena, walk->attribute);
-    return *condition == NULL ? lic_fail_memory(x->error) : LICET_OK;
+/* A member that stands on `parent`. attribute: of its row; LIC_NO_ATTRIBUTE: without condition. */
+static bool make_member(expansion *x, lic_ref ref, const lic_ref *parent, uint32_t attribute, lic_subject *member)
+{
+    *member = (lic_subject){ .ref = ref, .parents = parent, .parent_count = 1 };
+    if (attribute != LIC_NO_ATTRIBUTE)
+        member->condition = lic_condition_leaf(x->arena, attribute);
+    return attribute == LIC_NO_ATTRIBUTE || member->condition != NULL;
 }
 
-/* A set of one member that stands on `parent`. */
-static bool single_set(lic_arena *arena, lic_ref ref, lic_ref parent, const lic_condition *condition,
-                       lic_subject_set *set)
+/* A row that is there: its subject's key, and where its attribute is found again. */
+static bool read_keys(expansion *x, lic_goal goal, uint64_t **keys, size_t *count)
 {
-    lic_subject *member  = lic_new(arena, lic_subject);
-    lic_ref     *parents = lic_new(arena, lic_ref);
+    const lic_relation *relation = &x->eval.program->relations[goal.relation];
+    void               *grown    = NULL;
+    size_t              capacity = 0;
+    lic_walk            walk;
+    lic_ref             row;
 
-    if (member == NULL || parents == NULL)
+    *count = 0;
+    lic_walk_subjects(x->eval.snapshot, (lic_ref){ relation->slot, goal.node }, &walk);
+    while (lic_walk_next(&walk, &row)) {
+        uint32_t          attribute = walk.attribute;
+        const lic_failure failure   = lic_goal_steps(&x->eval, 1);
+
+        if (failure != LIC_FAILURE_NONE)
+            return failed(x, failure);
+        if (!lic_goal_holds_row(&x->eval, relation, row, &attribute))
+            continue;
+        if (!lic_arena_grow(x->arena, &grown, &capacity, *count + 1, sizeof **keys))
+            return failed(x, LIC_FAILURE_MEMORY);
+        *keys               = grown;
+        (*keys)[(*count)++] = lic_ref_key(row);
+    }
+    return lic_sort_keys(x->arena, *keys, *count) || failed(x, LIC_FAILURE_MEMORY);
+}
+
+static bool read_rows(expansion *x, lic_goal goal, lic_subject_set *set)
+{
+    const lic_relation *relation = &x->eval.program->relations[goal.relation];
+    lic_ref            *parent   = lic_new(x->arena, lic_ref);
+    uint64_t           *keys     = NULL;
+    lic_subject        *members;
+    uint32_t            attribute;
+    size_t              count;
+
+    if (!read_keys(x, goal, &keys, &count))
         return false;
-    *parents = parent;
-    *member  = (lic_subject){ .ref = ref, .condition = condition, .parents = parents, .parent_count = 1 };
-    *set     = (lic_subject_set){ member, 1 };
+    members = lic_new_array(x->arena, count, lic_subject);
+    if (parent == NULL || members == NULL)
+        return failed(x, LIC_FAILURE_MEMORY);
+    *parent = (lic_ref){ relation->slot, goal.node };
+    for (size_t i = 0; i < count; i++) {
+        const lic_ref row = { (lic_slot)(keys[i] >> 32), (uint32_t)keys[i] };
+
+        lic_snapshot_find(x->eval.snapshot, *parent, row, &attribute);
+        lic_goal_holds_row(&x->eval, relation, row, &attribute);
+        if (!make_member(x, row, parent, attribute, &members[i]))
+            return failed(x, LIC_FAILURE_MEMORY);
+    }
+    *set = (lic_subject_set){ members, count };
     return true;
 }
 
-static int compare_members(const void *a, const void *b)
+/* `self`: the object, as it stands in its own permission. */
+static bool read_object(expansion *x, lic_goal goal, lic_subject_set *set)
 {
-    uint64_t x = lic_ref_key(((const lic_subject *)a)->ref);
-    uint64_t y = lic_ref_key(((const lic_subject *)b)->ref);
+    const lic_relation *relation = &x->eval.program->relations[goal.relation];
+    const lic_ref       object   = { x->eval.program->definitions[relation->definition].ellipsis, goal.node };
+    lic_subject        *member   = lic_new(x->arena, lic_subject);
+    lic_ref            *parent   = lic_new(x->arena, lic_ref);
 
-    return x < y ? -1 : x > y;
+    if (member == NULL || parent == NULL)
+        return failed(x, LIC_FAILURE_MEMORY);
+    *parent = (lic_ref){ relation->slot, goal.node };
+    *set    = (lic_subject_set){ member, 1 };
+    return make_member(x, object, parent, LIC_NO_ATTRIBUTE, member);
 }
 
-/* The direct subjects of a relation are its set to begin with, its usersets the tasks. */
-static licet_status open_relation(expansion *x, frame *f)
+/* --------------------------------------------------------------------- rules */
+
+/* The operands are those on the stack that begin at the operator's first step or later. */
+static bool operate(expansion *x, lic_step_kind kind, size_t first, lic_subject_set *set)
 {
-    const lic_relation *relation = &x->program->relations[f->relation];
-    lic_ref             self     = { relation->slot, f->node };
-    size_t              capacity = 0;
-    size_t              room     = 0;
-    lic_subject        *members  = NULL;
-    size_t              count    = 0;
-    lic_walk            walk;
-    lic_ref             end;
+    size_t begin = x->height;
 
-    lic_walk_subjects(x->snapshot, self, &walk);
-    while (lic_walk_next(&walk, &end)) {
-        lic_slot_meaning     meaning = lic_program_slot(x->program, end.slot);
-        licet_status         status  = count_row(x);
-        const lic_condition *condition;
-        lic_subject_set      one;
-        bool                 there;
+    while (begin > 0 && x->stack[begin - 1].first >= first)
+        begin--;
+    *set = x->stack[begin].set;
+    for (size_t i = begin + 1; i < x->height; i++) {
+        const lic_subject_set *next = &x->stack[i].set;
+        const bool             done = kind == LIC_STEP_OR    ? lic_subject_set_union(x->arena, set, next, set)
+                                      : kind == LIC_STEP_AND ? lic_subject_set_intersect(x->arena, set, next, set)
+                                                             : lic_subject_set_subtract(x->arena, set, next, set);
 
-        if (status == LICET_OK)
-            status = read_row(x, &walk, &there, &condition);
-        if (status != LICET_OK)
-            return status;
-        if (!there || !is_allowed(x->program, relation, end))
-            continue;
-        if (!single_set(x->arena, end, self, condition, &one) ||
-            !lic_arena_grow(x->arena, (void **)&members, &room, count + 1, sizeof *members))
-            return lic_fail_memory(x->error);
-        members[count++] = one.members[0];
-        if (meaning.relation != LIC_NO_REL &&
-            !add_task(x, f, &capacity, (task){ TASK_GOAL, 0, meaning.relation, end.node, condition }))
-            return lic_fail_memory(x->error);
+        if (!done)
+            return failed(x, LIC_FAILURE_MEMORY);
     }
-    if (count > 0)
-        qsort(members, count, sizeof *members, compare_members);
-    f->set     = (lic_subject_set){ members, count };
-    f->started = true;
-    return LICET_OK;
+    x->height = begin;
+    return true;
 }
 
-/* One task for each row of the tupleset. */
-static licet_status open_arrow(expansion *x, const lic_op *op, frame *f)
+static bool find_set(expansion *x, const lic_step *step, size_t number, lic_subject_set *set)
 {
-    const lic_relation *tupleset = &x->program->relations[op->relation];
-    size_t              capacity = 0;
-    lic_walk            walk;
-    lic_ref             end;
-
-    f->combine = op->kind == LIC_OP_ARROW_ALL ? lic_subject_set_intersect : lic_subject_set_union;
-    lic_walk_subjects(x->snapshot, (lic_ref){ tupleset->slot, f->node }, &walk);
-    while (lic_walk_next(&walk, &end)) {
-        uint32_t             definition = lic_program_slot(x->program, end.slot).definition;
-        licet_status         status     = count_row(x);
-        const lic_condition *condition;
-        lic_rel              target;
-        bool                 there;
-
-        if (status == LICET_OK)
-            status = read_row(x, &walk, &there, &condition);
-        if (status != LICET_OK)
-            return status;
-        if (!there || !is_allowed(x->program, tupleset, end))
-            continue;
-        target = lic_program_target(x->program, op, definition);
-        if (!add_task(x, f, &capacity,
-                      (task){ target == LIC_NO_REL ? TASK_NOTHING : TASK_GOAL, 0, target, end.node, condition }))
-            return lic_fail_memory(x->error);
-    }
-    return LICET_OK;
-}
-
-static licet_status open_operator(expansion *x, const lic_op *op, frame *f)
-{
-    f->combine = op->kind == LIC_OP_UNION          ? lic_subject_set_union
-                 : op->kind == LIC_OP_INTERSECTION ? lic_subject_set_intersect
-                                                   : lic_subject_set_subtract;
-    f->tasks   = lic_new_array(x->arena, op->count, task);
-    if (f->tasks == NULL)
-        return lic_fail_memory(x->error);
-    for (uint32_t i = 0; i < op->count; i++)
-        f->tasks[i] = (task){ TASK_OP, x->program->children[op->first + i], LIC_NO_REL, 0, NULL };
-    f->count = op->count;
-    return LICET_OK;
-}
-
-static licet_status open_self(expansion *x, frame *f)
-{
-    const lic_relation *relation = &x->program->relations[f->relation];
-    lic_ref             object   = { x->program->definitions[relation->definition].ellipsis, f->node };
-
-    f->started = true;
-    if (!single_set(x->arena, object, (lic_ref){ relation->slot, f->node }, NULL, &f->set))
-        return lic_fail_memory(x->error);
-    return LICET_OK;
-}
-
-/* A flat switch over the operators of a permission. */
-static licet_status start_op(expansion *x, frame around, uint32_t index)
-{
-    const lic_op *op     = &x->program->ops[index];
-    frame         f      = { .combine   = lic_subject_set_union,
-                             .relation  = around.relation,
-                             .node      = around.node,
-                             .remaining = around.remaining };
-    licet_status  status = LICET_OK;
-
-    switch (op->kind) {
-    case LIC_OP_NIL:
-        break;
-    case LIC_OP_SELF:
-        status = open_self(x, &f);
-        break;
-    case LIC_OP_NAME:
-        f.tasks = lic_new(x->arena, task);
-        if (f.tasks == NULL)
-            return lic_fail_memory(x->error);
-        f.tasks[0] = (task){ TASK_GOAL, 0, op->relation, around.node, NULL };
-        f.count    = 1;
-        break;
-    case LIC_OP_UNION:
-    case LIC_OP_INTERSECTION:
-    case LIC_OP_EXCLUSION:
-        status = open_operator(x, op, &f);
-        break;
-    case LIC_OP_ARROW_ANY:
-    case LIC_OP_ARROW_ALL:
-        status = open_arrow(x, op, &f);
+    *set = (lic_subject_set){ NULL, 0 };
+    switch ((lic_step_kind)step->kind) {
+    case LIC_STEP_ROWS:
+        return read_rows(x, step->subject, set);
+    case LIC_STEP_OBJECT:
+        return read_object(x, step->subject, set);
+    case LIC_STEP_GOAL:
+        *set = x->sets[step->goal];
+        return true;
+    case LIC_STEP_OR:
+    case LIC_STEP_AND:
+    case LIC_STEP_MINUS:
+        return operate(x, (lic_step_kind)step->kind, number + 1 - step->span, set);
+    case LIC_STEP_NOBODY:
+    case LIC_STEP_TOO_DEEP:
         break;
     }
-    if (status == LICET_OK && !push_frame(x, f))
-        return lic_fail_memory(x->error);
-    return status;
+    return true;
 }
 
-/* Gives a finished task's set to the frame on top. */
-static licet_status deliver(expansion *x, const lic_subject_set *set, uint32_t height)
+/* Under the caveat of the row that leads to the step. */
+static bool put_under(expansion *x, uint32_t attribute, lic_subject_set *set)
 {
-    frame          *f   = &x->frames[x->depth - 1];
-    lic_subject_set got = *set;
+    const lic_subject_set whole = *set;
+    const lic_condition  *condition;
 
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what is delivered was somebody's task */
-    if (height > f->height)
-        f->height = height;
-    if (f->pending != NULL && !lic_subject_set_under(x->arena, set, f->pending, &got))
-        return lic_fail_memory(x->error);
-    if (!f->started) {
-        f->set     = got;
-        f->started = true;
-        return LICET_OK;
-    }
-    return f->combine(x->arena, &f->set, &got, &f->set) ? LICET_OK : lic_fail_memory(x->error);
+    if (attribute == LIC_NO_ATTRIBUTE)
+        return true;
+    condition = lic_condition_leaf(x->arena, attribute);
+    return (condition != NULL && lic_subject_set_under(x->arena, &whole, condition, set)) ||
+           failed(x, LIC_FAILURE_MEMORY);
 }
 
-/* A goal that may take `remaining` steps, its own included. */
-static licet_status start_goal(expansion *x, lic_rel relation, uint32_t node, uint32_t remaining)
+static bool fold_goal(expansion *x, uint32_t number)
 {
-    known       *entry  = memo_get(x, relation, node);
-    frame        f      = { .combine = lic_subject_set_union, .is_goal = true, .relation = relation, .node = node };
-    licet_status status = LICET_OK;
+    const lic_laid_goal *goal = &x->layout.goals[number];
 
-    if (entry == NULL)
-        return lic_fail_memory(x->error);
-    if (entry->height > 0)
-        return entry->height > remaining ? too_deep(x) : deliver(x, &entry->set, entry->height);
-    if (remaining == 0)
-        return too_deep(x);
-    f.remaining = remaining - 1;
-    if (!x->program->relations[relation].is_permission) {
-        status = open_relation(x, &f);
-    } else {
-        f.tasks = lic_new(x->arena, task);
-        if (f.tasks == NULL)
-            return lic_fail_memory(x->error);
-        f.tasks[0] = (task){ TASK_OP, x->program->relations[relation].op, LIC_NO_REL, 0, NULL };
-        f.count    = 1;
+    x->height = 0;
+    for (size_t i = goal->first; i < goal->end; i++) {
+        const lic_step *step  = &x->layout.steps[i];
+        void           *stack = x->stack;
+        lic_subject_set set;
+
+        if (!find_set(x, step, i, &set) || !put_under(x, step->attribute, &set))
+            return false;
+        if (!lic_arena_grow(x->arena, &stack, &x->capacity, x->height + 1, sizeof *x->stack))
+            return failed(x, LIC_FAILURE_MEMORY);
+        x->stack              = stack;
+        x->stack[x->height++] = (operand){ i + 1 - step->span, set };
     }
-    if (status == LICET_OK && !push_frame(x, f))
-        return lic_fail_memory(x->error);
-    return status;
+    x->sets[number] = x->stack[0].set;
+    return true;
 }
 
-static licet_status finish_frame(expansion *x, lic_subject_set *found)
+static bool fold_all(expansion *x)
 {
-    frame f = x->frames[--x->depth];
-
-    if (f.is_goal) {
-        known *entry = memo_get(x, f.relation, f.node);
-
-        if (entry == NULL)
-            return lic_fail_memory(x->error);
-        entry->set    = f.set;
-        entry->height = ++f.height;
-    }
-    *found = f.set;
-    return x->depth == 0 ? LICET_OK : deliver(x, &f.set, f.height);
+    x->sets = lic_new_array(x->arena, x->layout.goal_count, lic_subject_set);
+    if (x->sets == NULL)
+        return failed(x, LIC_FAILURE_MEMORY);
+    for (size_t i = 0; i < x->layout.ordered; i++)
+        if (!fold_goal(x, x->layout.order[i]))
+            return false;
+    return true;
 }
 
-static licet_status step(expansion *x, lic_subject_set *found)
-{
-    frame          *f       = &x->frames[x->depth - 1];
-    lic_subject_set nothing = { NULL, 0 };
-    task            t;
+/* ----------------------------------------------------------------- interface */
 
-    if (f->next == f->count)
-        return finish_frame(x, found);
-    t          = f->tasks[f->next++];
-    f->pending = t.condition;
-    switch (t.kind) {
-    case TASK_OP:
-        return start_op(x, *f, t.op);
-    case TASK_GOAL:
-        return start_goal(x, t.relation, t.node, f->remaining);
-    default:
-        return deliver(x, &nothing, 0);
-    }
+static licet_status fail(const expansion *x, licet_error **error)
+{
+    if (x->failure == LIC_FAILURE_DEPTH)
+        return lic_fail_reason(
+            error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAXIMUM_DEPTH_EXCEEDED", LIC_NOWHERE,
+            "the expansion goes deeper than %u objects and names; the relationships may form a cycle",
+            x->eval.limits.max_depth);
+    if (x->failure == LIC_FAILURE_MEMORY)
+        return lic_fail_memory(error);
+    return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
+                    "the expansion visits too many relationships");
+}
+
+static bool is_too_deep(const lic_layout *layout)
+{
+    return layout->is_too_deep || layout->has_cycles || layout->goals[0].height > layout->eval->limits.max_depth;
 }
 
 licet_status lic_expand_subjects(lic_arena *arena, const lic_program *program, const lic_snapshot *snapshot,
                                  lic_instant now, lic_rel relation, uint32_t node, uint32_t max_depth,
                                  uint64_t max_rows, lic_subject_set *found, licet_error **error)
 {
-    expansion    x      = { .arena     = arena,
-                            .program   = program,
-                            .snapshot  = snapshot,
-                            .now       = now,
-                            .rows_left = max_rows,
-                            .max_depth = max_depth,
-                            .error     = error };
-    licet_status status = start_goal(&x, relation, node, max_depth);
+    const lic_eval_limits limits = { max_depth, max_rows, TIMEOUT_MS };
+    lic_moment            moment = { .is_read = true, .seconds = now.seconds, .nanoseconds = now.nanoseconds };
+    expansion             x      = { .arena = arena };
 
     *found = (lic_subject_set){ NULL, 0 };
-    while (status == LICET_OK && x.depth > 0)
-        status = step(&x, found);
-    return status;
+    lic_eval_init(&x.eval, program, snapshot, arena, &limits);
+    lic_goal_reset_steps(&x.eval);
+    x.eval.subject.slot = LIC_NO_SLOT;
+    x.eval.moment       = &moment;
+    x.failure           = lic_layout_make(&x.layout, &x.eval, arena, (lic_goal){ relation, node });
+    if (x.failure == LIC_FAILURE_NONE && is_too_deep(&x.layout))
+        x.failure = LIC_FAILURE_DEPTH;
+    if (x.failure != LIC_FAILURE_NONE || !fold_all(&x))
+        return fail(&x, error);
+    *found = x.sets[0];
+    return LICET_OK;
 }
