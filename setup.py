@@ -113,7 +113,7 @@ class BuildExtension(build_ext):
 
 
 def extension():
-    packages = ["jansson", "libxxhash"] + (["yaml-0.1"] if WITH_YAML else []) + (["re2"] if CXX_SOURCES else [])
+    packages = ["libxxhash"] + (["yaml-0.1"] if WITH_YAML else []) + (["re2"] if CXX_SOURCES else [])
     compile_flags = list(COMPILE_FLAGS)
     link_flags = [*LINK_FLAGS, "-Wl,--version-script=cmake/python.map"]
     if SANITIZE:

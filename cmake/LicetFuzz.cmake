@@ -6,7 +6,7 @@ file(GLOB LICET_FUZZERS CONFIGURE_DEPENDS tests/fuzz/*.c)
 function(licet_add_entry target source)
     add_executable(${target} ${source} tests/fuzz/support/values.c ${ARGN})
     target_include_directories(${target} PRIVATE tests/fuzz/support)
-    target_link_libraries(${target} PRIVATE licet_static)
+    target_link_libraries(${target} PRIVATE licet_static PkgConfig::JANSSON)
 endfunction()
 
 if(LICET_FUZZ)

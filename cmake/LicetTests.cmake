@@ -9,7 +9,7 @@ list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/support/")
 add_library(licet_test_flags INTERFACE)
 target_include_directories(licet_test_flags INTERFACE tests/core/support tests/conformance/support)
 target_compile_definitions(licet_test_flags INTERFACE LICET_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
-target_link_libraries(licet_test_flags INTERFACE licet_private licet_flags PkgConfig::CMOCKA)
+target_link_libraries(licet_test_flags INTERFACE licet_private licet_flags PkgConfig::CMOCKA PkgConfig::JANSSON)
 
 if(LICET_TEST_SUPPORT)
     add_library(licet_test_support OBJECT ${LICET_TEST_SUPPORT})
