@@ -380,6 +380,7 @@ static void look_along(search *s, lic_laid_goal *from, uint32_t number)
         enter_goal(s, number);
     } else if (to->height == 0) {
         s->layout->has_cycles = true;
+        from->on_cycle        = true; /* if only with itself; its part knows the rest */
         if (to->number < from->low)
             from->low = to->number;
     } else if (to->height > from->below) {
@@ -396,9 +397,10 @@ static void close_part(search *s, const lic_laid_goal *first)
     while (&s->layout->goals[s->open[s->open_count - size]] != first)
         size++;
     height = size < UINT32_MAX - first->below ? (uint32_t)size + first->below : UINT32_MAX;
-    for (; size > 0; size--) {
+    for (bool several = size > 1; size > 0; size--) {
         const uint32_t number = s->open[--s->open_count];
 
+        s->layout->goals[number].on_cycle |= several;
         s->layout->goals[number].height        = height;
         s->layout->order[s->layout->ordered++] = number;
     }

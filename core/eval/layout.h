@@ -40,6 +40,7 @@ typedef struct lic_laid_goal {
     uint32_t first;    /* of its steps */
     uint32_t end;      /* behind its last step, which is the rule's whole */
     bool     has_leaf; /* a goal that needs no place of its own is one step further */
+    bool     on_cycle; /* some way leads from here to here */
     uint32_t number;   /* while heights are worked out */
     uint32_t low;
     uint32_t next;

@@ -65,6 +65,7 @@ typedef struct lookup {
     lic_holders        *sets;
     size_t              set_count;
     size_t              set_capacity;
+    uint64_t            handled; /* members of sets, since the clock was looked at */
     lic_holders         result;
     bool                needs_checks;
     lic_failure         failure;
@@ -193,17 +194,21 @@ static uint32_t whole_of(const lookup *l, uint32_t goal)
     return l->layout.goals[goal].end - 1;
 }
 
-/* Goes to a goal, unless the walk was there. */
+/* Goes to a goal, unless the walk was there. Where an earlier walk was, later ones are to find a set: the goal becomes
+ * a unit. Not on a cycle: there a unit would meet itself. */
 static bool visit_goal(lookup *l, const lic_step *step, lic_verdict under)
 {
     const uint32_t     whole = whole_of(l, step->goal);
     const lic_holders *known = l->known[whole];
+    const uint32_t     mark  = l->marks[step->goal];
 
     if (under != LIC_VERDICT_YES)
         return push_unit(l, whole, under);
-    if (l->marks[step->goal] == l->walk_number)
+    if (mark == l->walk_number)
         return true;
     l->marks[step->goal] = l->walk_number;
+    if (mark != 0 && known == NULL && !l->layout.goals[step->goal].on_cycle)
+        return push_unit(l, whole, under);
     return known != NULL && known != &in_progress ? push_set(l, *known) : push_step(l, whole);
 }
 
@@ -329,6 +334,19 @@ static bool push_frame(lookup *l, uint32_t step)
     return kind == LIC_STEP_AND || kind == LIC_STEP_MINUS ? push_operands(l, step) : walk_union(l, step);
 }
 
+/* Sets that are put together take time, too, though no steps. */
+static bool work(lookup *l, const lic_holders *a, const lic_holders *b)
+{
+    lic_failure failure = LIC_FAILURE_NONE;
+
+    l->handled += a->count + b->count;
+    if (l->handled >= LIC_STEPS_PER_CLOCK) {
+        l->handled = 0;
+        failure    = lic_goal_look_at_clock(l->eval);
+    }
+    return failure == LIC_FAILURE_NONE || failed(l, failure);
+}
+
 /* Gives a set to the frame on top, under the condition of the unit that it waits for. */
 static bool deliver(lookup *l, const lic_holders *set)
 {
@@ -342,6 +360,8 @@ static bool deliver(lookup *l, const lic_holders *set)
         return true;
     }
     waiting = &l->units[f->next_unit - 1];
+    if (!work(l, &f->set, set))
+        return false;
     if (!lic_holders_under(&l->verdicts, &l->scratch, set, waiting->under, &got))
         return failed(l, LIC_FAILURE_MEMORY);
     if (f->kind != LIC_STEP_AND && f->kind != LIC_STEP_MINUS)
@@ -374,9 +394,12 @@ static bool unite_sets(lookup *l, size_t first, lic_holders *out)
         const size_t count = l->set_count - first;
         lic_holders *sets  = l->sets + first;
 
-        for (size_t i = 0; i < count / 2; i++)
+        for (size_t i = 0; i < count / 2; i++) {
+            if (!work(l, &sets[2 * i], &sets[2 * i + 1]))
+                return false;
             if (!lic_holders_or(&l->verdicts, &l->scratch, &sets[2 * i], &sets[2 * i + 1], &sets[i]))
                 return failed(l, LIC_FAILURE_MEMORY);
+        }
         if (count % 2 != 0)
             sets[count / 2] = sets[count - 1];
         l->set_count = first + (count + 1) / 2;

@@ -449,6 +449,32 @@ static void a_lookup_has_a_limit_of_steps(void **state)
     world_close(&w);
 }
 
+/* A hundred clubs of which each holds the 500 of one more: what they share is read twice, not a hundred times. */
+static void what_several_operands_share_is_not_read_by_each(void **state)
+{
+    licet_options                 options = LICET_OPTIONS_INIT;
+    licet_lookup_subjects_request request = request_of("book:a", "every", "user", NULL);
+    engine_world                  w;
+    char                          rows[128];
+    size_t                        count = 0;
+
+    (void)state;
+    options.max_steps = 3000;
+    world_open(&w, &options, SCHEMA, "");
+    add_members(&w, 0, 500);
+    for (int i = 0; i < 100; i++) {
+        snprintf(rows, sizeof rows, "book:a#group@club:n%d\nclub:n%d#member@club:a#member", i, i);
+        world_touch(&w, rows);
+        world_done(&w);
+    }
+    look_up(&w, &request);
+    world_done(&w);
+    for (const char *at = w.text; at != NULL; at = strchr(at + 1, ','))
+        count++;
+    assert_int_equal(count, 500);
+    world_close(&w);
+}
+
 /* -------------------------------------------------------------------- streams */
 
 static void pages_follow_each_other_by_cursor(void **state)
@@ -820,6 +846,7 @@ int main(void)
         cmocka_unit_test(a_cycle_through_an_exclusion_is_the_depth_error),
         cmocka_unit_test(depth_counts_as_in_a_check),
         cmocka_unit_test(a_lookup_has_a_limit_of_steps),
+        cmocka_unit_test(what_several_operands_share_is_not_read_by_each),
         cmocka_unit_test(pages_follow_each_other_by_cursor),
         cmocka_unit_test(a_cursor_belongs_to_its_request),
         cmocka_unit_test(wildcards_can_be_left_out),
