@@ -727,7 +727,8 @@ typedef struct licet_found_subject {
  * Which subjects of a type? Each once; "*" first. What is said of each is what licet_check() says.
  *
  * Owns:    as licet_lookup_resources(); licet_stream_next_subject() gives the answers.
- * Errors:  as licet_lookup_resources(). A resource id that occurs nowhere, and "*", have no subjects.
+ * Errors:  as licet_lookup_resources(). A resource id that occurs nowhere has no subject but itself, where a check says so;
+ *          "*" has none.
  * Threads: any.
  * Blocks:  as licet_check().
  */
