@@ -1,27 +1,23 @@
 /* Many questions, and room for their answers, in one box. */
 #include "bulk.h"
 
-#include <string.h>
-
 #include "context.h"
 
 static const type bulk_type = { "licet.Bulk" };
 
 /* Every part is a multiple of what the next one has to be aligned to. */
-bulk *bulk_new(lua_State *L, size_t count, size_t text_size)
+bulk *bulk_new(lua_State *L, size_t count)
 {
     size_t requests_size = size_multiply(L, count, sizeof(licet_check_request));
     size_t results_size  = size_multiply(L, count, sizeof(licet_result));
     size_t size          = size_add(L, sizeof(bulk), size_add(L, requests_size, results_size));
-    bulk  *b             = box_new(L, size_add(L, size, text_size), &bulk_type);
+    bulk  *b             = box_new(L, size, &bulk_type);
 
     b->requests = (licet_check_request *)(b + 1);
     b->results  = (licet_result *)(b->requests + count);
     for (size_t i = 0; i < count; i++)
         b->results[i] = (licet_result)LICET_RESULT_INIT;
-    b->text      = (char *)(b->results + count);
-    b->text_size = text_size;
-    b->count     = count;
+    b->count = count;
     return b;
 }
 
@@ -75,7 +71,7 @@ void bulk_push_contexts(const bulk *b, reader *r, int index)
         if (lua_istable(L, -1)) {
             lua_rawgeti(L, -1, 4);
             if (!lua_isnil(L, -1)) {
-                context_push(r, lua_gettop(L));
+                context_push(r, lua_gettop(L), "context");
                 lua_rawseti(L, contexts, (int)r->item);
             }
         }
@@ -124,47 +120,4 @@ bool bulk_from_items(bulk *b, reader *r, int index, int contexts, const licet_co
             return false;
     }
     return true;
-}
-
-static licet_str id_at(reader *r, int index, size_t i)
-{
-    licet_str id = { NULL, 0 };
-
-    r->item = i + 1;
-    lua_rawgeti(r->L, index, (int)r->item);
-    if (lua_type(r->L, -1) != LUA_TSTRING)
-        refuse(r, -1, "string");
-    id.data = lua_tolstring(r->L, -1, &id.size);
-    lua_pop(r->L, 1);
-    return id;
-}
-
-size_t bulk_ids_size(reader *r, int index, size_t count, licet_str type)
-{
-    size_t size = size_multiply(r->L, count, size_add(r->L, type.size, 1));
-
-    for (size_t i = 0; i < count; i++)
-        size = size_add(r->L, size, id_at(r, index, i).size);
-    return size;
-}
-
-void bulk_from_ids(bulk *b, reader *r, int index, licet_str type, const licet_check_request *question)
-{
-    char     *to   = b->text;
-    size_t    left = b->text_size;
-    licet_str id;
-
-    for (size_t i = 0; i < b->count; i++) {
-        id = id_at(r, index, i);
-        /* The ids were measured before there was room for them; a finalizer may have put others in their place. */
-        if (left < type.size + 1 || left - type.size - 1 < id.size)
-            luaL_argerror(r->L, r->arg, "the list changed");
-        b->requests[i]          = *question;
-        b->requests[i].resource = (licet_str){ to, type.size + 1 + id.size };
-        memcpy(to, type.data, type.size);
-        to[type.size] = ':';
-        memcpy(to + type.size + 1, id.data, id.size);
-        to += b->requests[i].resource.size;
-        left -= b->requests[i].resource.size;
-    }
 }

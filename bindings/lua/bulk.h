@@ -9,14 +9,12 @@ typedef struct bulk {
     size_t               count;
     licet_check_request *requests;
     licet_result        *results; /* each is cleared with the box */
-    char                *text;    /* of resources that had to be put together */
-    size_t               text_size;
 } bulk;
 
 void bulk_register(lua_State *L);
 
-/* Pushes room for `count` questions and so many bytes of text. */
-bulk *bulk_new(lua_State *L, size_t count, size_t text_size);
+/* Pushes room for `count` questions. */
+bulk *bulk_new(lua_State *L, size_t count);
 
 /* Gives back early what the results hold. */
 void bulk_clear(bulk *b);
@@ -28,11 +26,5 @@ void bulk_push_contexts(const bulk *b, reader *r, int index);
 /* Fills the questions from a list of such items; those without a context have `context`, which may be NULL. False: there
  * are contexts, and `contexts` is 0; else it is where the table of them is. */
 bool bulk_from_items(bulk *b, reader *r, int index, int contexts, const licet_context *context);
-
-/* The bytes that bulk_from_ids() needs. */
-size_t bulk_ids_size(reader *r, int index, size_t count, licet_str type);
-
-/* Fills the questions from a list of ids of one type. */
-void bulk_from_ids(bulk *b, reader *r, int index, licet_str type, const licet_check_request *question);
 
 #endif

@@ -35,7 +35,8 @@ typedef struct frame {
 typedef struct writer {
     lua_State    *L;
     const reader *r;
-    int           box; /* the place of the text: a userdata */
+    const char   *name; /* of the whole */
+    int           box;  /* the place of the text: a userdata */
     char         *data;
     size_t        size;
     size_t        capacity;
@@ -62,7 +63,7 @@ static const char *path_push(const writer *w)
     char       key[PATH_KEY_MAX + 1];
 
     luaL_checkstack(L, 4, NULL);
-    lua_pushliteral(L, "context");
+    lua_pushstring(L, w->name);
     for (size_t i = 0; i < w->depth && w->frames[i].at > 0; i++) {
         const frame *f = &w->frames[i];
 
@@ -93,7 +94,7 @@ static void put(writer *w, const char *data, size_t size)
 
     if (size > w->capacity - w->size) {
         if (size > CONTEXT_BYTES || w->size > CONTEXT_BYTES - size)
-            writer_refuse(w, "the context is too large");
+            writer_refuse(w, "too large");
         while (capacity < w->size + size)
             capacity *= 2;
         memcpy(lua_newuserdata(w->L, capacity), w->data, w->size);
@@ -238,7 +239,7 @@ static void table_begin(writer *w)
             writer_refuse(w, "it contains itself");
     if (w->depth == CONTEXT_DEPTH)
         writer_refuse(w, "nested too deeply");
-    luaL_checkstack(L, 8, "the context is nested too deeply");
+    luaL_checkstack(L, 8, "nested too deeply");
     f           = &w->frames[w->depth];
     f->table    = index;
     f->at       = 0;
@@ -319,7 +320,7 @@ static void write_next(writer *w)
     write_value(w);
 }
 
-void context_push(const reader *r, int index)
+void context_push(const reader *r, int index, const char *name)
 {
     lua_State *L     = r->L;
     reader     named = *r;
@@ -329,11 +330,12 @@ void context_push(const reader *r, int index)
         lua_pushvalue(L, index);
         return;
     }
-    named.field = "context";
+    named.field = name;
     if (!lua_istable(L, index))
         refuse(&named, index, "table");
     w.L     = L;
     w.r     = r;
+    w.name  = name;
     w.depth = 0;
     luaL_checkstack(L, 8, NULL);
     w.data     = lua_newuserdata(L, CONTEXT_ROOM);
@@ -350,21 +352,15 @@ void context_push(const reader *r, int index)
 
 /* ----------------------------------------------------------------------- entries */
 
-void context_push_option(lua_State *L, int arg)
+void context_push_option(lua_State *L, int arg, const char *name)
 {
-    reader r = READER_INIT(L, arg);
+    reader r     = READER_INIT(L, arg);
+    int    index = option_push(L, arg, name);
 
-    if (lua_isnoneornil(L, arg)) {
-        lua_pushnil(L);
+    if (lua_isnil(L, index))
         return;
-    }
-    luaL_checktype(L, arg, LUA_TTABLE);
-    lua_pushliteral(L, "context");
-    lua_rawget(L, arg);
-    if (lua_isnil(L, -1))
-        return;
-    context_push(&r, lua_gettop(L));
-    lua_remove(L, -2);
+    context_push(&r, index, name);
+    lua_remove(L, index);
 }
 
 licet_str context_view(lua_State *L, int index)
@@ -391,11 +387,16 @@ static int context_gc(lua_State *L)
     return 0;
 }
 
+void context_mark_array(lua_State *L)
+{
+    type_set(L, &array_type);
+}
+
 int context_array(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    type_set(L, &array_type);
+    context_mark_array(L);
     return 1;
 }
 
@@ -404,7 +405,7 @@ int context_text(lua_State *L)
     reader r = READER_INIT(L, 1);
 
     luaL_checktype(L, 1, LUA_TTABLE);
-    context_push(&r, 1);
+    context_push(&r, 1, "context");
     return 1;
 }
 

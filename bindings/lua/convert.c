@@ -19,21 +19,30 @@ static const char *describe(const reader *r, const char *what)
     return what;
 }
 
+static void give_up(const reader *r)
+{
+    if (r->give_up != NULL)
+        r->give_up(r->owned);
+}
+
 void refuse(const reader *r, int index, const char *expected)
 {
-    const char *what = lua_pushfstring(r->L, "%s expected, got %s", expected, luaL_typename(r->L, index));
+    const char *type = luaL_typename(r->L, index);
 
-    luaL_argerror(r->L, r->arg, describe(r, what));
+    give_up(r);
+    luaL_argerror(r->L, r->arg, describe(r, lua_pushfstring(r->L, "%s expected, got %s", expected, type)));
 }
 
 static void refuse_value(const reader *r, const char *expected)
 {
+    give_up(r);
     luaL_argerror(r->L, r->arg, describe(r, lua_pushfstring(r->L, "%s expected", expected)));
 }
 
 static void refuse_key(reader *r, int index)
 {
     r->field = NULL;
+    give_up(r);
     if (lua_type(r->L, index) == LUA_TSTRING)
         luaL_argerror(r->L, r->arg, describe(r, lua_pushfstring(r->L, "no field '%s'", lua_tostring(r->L, index))));
     luaL_argerror(r->L, r->arg, describe(r, lua_pushfstring(r->L, "no field of type %s", luaL_typename(r->L, index))));
@@ -52,7 +61,7 @@ static licet_str string_at(const reader *r, int index)
 }
 
 /* What is beyond `max` becomes max, which is beyond every limit of the core's too: the core says what is allowed. */
-static uint64_t count_at(const reader *r, int index, uint64_t max)
+static uint64_t count_at(const reader *r, int index, uint64_t min, uint64_t max)
 {
     lua_Number number;
 
@@ -61,8 +70,8 @@ static uint64_t count_at(const reader *r, int index, uint64_t max)
     number = lua_tonumber(r->L, index);
     if (number >= (lua_Number)max)
         return max;
-    if (!(number >= 1) || number != (lua_Number)(uint64_t)number)
-        refuse_value(r, "positive whole number");
+    if (!(number >= (lua_Number)min) || number != (lua_Number)(uint64_t)number)
+        refuse_value(r, min > 0 ? "positive whole number" : "whole number from 0 on");
     return (uint64_t)number;
 }
 
@@ -104,10 +113,13 @@ static void field_read(const reader *r, int index, const field *field, void *rec
         *(licet_str *)to = string_at(r, index);
         break;
     case FIELD_COUNT32:
-        *(uint32_t *)to = (uint32_t)count_at(r, index, UINT32_MAX);
+        *(uint32_t *)to = (uint32_t)count_at(r, index, 1, UINT32_MAX);
         break;
     case FIELD_COUNT64:
-        *(uint64_t *)to = count_at(r, index, EXACT_MAX);
+        *(uint64_t *)to = count_at(r, index, 1, EXACT_MAX);
+        break;
+    case FIELD_WAIT:
+        *(uint32_t *)to = (uint32_t)count_at(r, index, 0, UINT32_MAX);
         break;
     case FIELD_BOOLEAN:
         *(bool *)to = boolean_at(r, index);
@@ -173,6 +185,59 @@ size_t list_size(const reader *r, int index)
     if (count != size)
         luaL_argerror(r->L, r->arg, describe(r, "list expected, got a table with holes"));
     return size;
+}
+
+int option_push(lua_State *L, int arg, const char *name)
+{
+    if (lua_isnoneornil(L, arg)) {
+        lua_pushnil(L);
+    } else {
+        luaL_checktype(L, arg, LUA_TTABLE);
+        lua_pushstring(L, name);
+        lua_rawget(L, arg);
+    }
+    return lua_gettop(L);
+}
+
+void *list_records_new(const reader *r, int index, const char *expected, size_t size, size_t *count)
+{
+    *count = 0;
+    if (!lua_isnil(r->L, index)) {
+        if (!lua_istable(r->L, index))
+            refuse(r, index, expected);
+        *count = list_size(r, index);
+    }
+    return records_new(r->L, *count, size);
+}
+
+void strs_from_lua(reader *r, int index, licet_str *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        r->item = i + 1;
+        lua_rawgeti(r->L, index, (int)r->item);
+        texts[i] = string_at(r, lua_gettop(r->L));
+        lua_pop(r->L, 1);
+    }
+}
+
+static void filter_read(reader *r, licet_filter *filter)
+{
+    static const field fields[] = { FILTER_FIELDS(0) };
+
+    *filter = (licet_filter)LICET_FILTER_INIT;
+    if (!lua_istable(r->L, -1))
+        refuse(r, -1, "table");
+    record_read(r, lua_gettop(r->L), fields, sizeof fields / sizeof *fields, filter);
+}
+
+void filters_from_lua(reader *r, int index, licet_filter *filters, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        r->item = i + 1;
+        lua_rawgeti(r->L, index, (int)r->item);
+        filter_read(r, &filters[i]);
+        lua_pop(r->L, 1);
+    }
 }
 
 bool relationship_from_lua(reader *r, int index, licet_relationship *relationship)
@@ -253,17 +318,13 @@ bool updates_from_lua(reader *r, int index, licet_update *updates, size_t count)
 void preconditions_from_lua(reader *r, int index, licet_precondition *preconditions, size_t count)
 {
     static const char *const expectations[] = { "must_not_match", "must_match", NULL };
-    static const field       fields[]       = { FILTER_FIELDS(0) };
 
     for (size_t i = 0; i < count; i++) {
         r->item = i + 1;
         lua_rawgeti(r->L, index, (int)r->item);
         preconditions[i].expectation =
             (licet_expectation)choice_at(r, "licet.must_match() or licet.must_not_match()", expectations);
-        preconditions[i].filter = (licet_filter)LICET_FILTER_INIT;
-        if (!lua_istable(r->L, -1))
-            refuse(r, -1, "table");
-        record_read(r, lua_gettop(r->L), fields, sizeof fields / sizeof *fields, &preconditions[i].filter);
+        filter_read(r, &preconditions[i].filter);
         lua_pop(r->L, 3);
     }
 }

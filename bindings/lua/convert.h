@@ -27,11 +27,14 @@ typedef struct reader {
     const char  *field; /* of a record, or NULL */
     licet_status status;
     licet_error *error; /* owned: nothing may raise any more once a function has said false */
+    void (*give_up)(
+        void *owned); /* called before anything raises, so that it need not wait for the collector; or NULL */
+    void *owned;
 } reader;
 
-#define READER_INIT(L, arg)                 \
-    {                                       \
-        (L), (arg), 0, NULL, LICET_OK, NULL \
+#define READER_INIT(L, arg)                             \
+    {                                                   \
+        (L), (arg), 0, NULL, LICET_OK, NULL, NULL, NULL \
     }
 
 /* Raises "<expected> expected, got <the type of the value at index>". */
@@ -43,6 +46,7 @@ typedef enum field_kind {
     FIELD_STRING,      /* licet_str */
     FIELD_COUNT32,     /* uint32_t, from 1 on */
     FIELD_COUNT64,     /* uint64_t, the same */
+    FIELD_WAIT,        /* uint32_t, milliseconds from 0 on */
     FIELD_BOOLEAN,     /* bool */
     FIELD_CONSISTENCY, /* licet_consistency */
     FIELD_ELSEWHERE    /* allowed; read by the caller */
@@ -65,6 +69,20 @@ void options_read(lua_State *L, int arg, const field *fields, size_t count, void
 /* {consistency = ..., context = ...}; the context is read by context.h. */
 void consistency_from_options(lua_State *L, int arg, licet_consistency *consistency);
 
+/* What all questions may have beside their own options. */
+#define QUESTION_FIELDS(request)                                          \
+    { "consistency", FIELD_CONSISTENCY, offsetof(request, consistency) }, \
+    {                                                                     \
+        "context", FIELD_ELSEWHERE, 0                                     \
+    }
+
+/* And those that come in pages. */
+#define PAGE_FIELDS(request)                              \
+    { "limit", FIELD_COUNT32, offsetof(request, limit) }, \
+    {                                                     \
+        "cursor", FIELD_STRING, offsetof(request, cursor) \
+    }
+
 /* A licet_filter's fields, `base` bytes into the record. */
 #define FILTER_FIELDS(base)                                                                          \
     { "resource_type", FIELD_STRING, (base) + offsetof(licet_filter, resource_type) },               \
@@ -82,6 +100,16 @@ void consistency_from_options(lua_State *L, int arg, licet_consistency *consiste
 /* The number of items of the table at `index`: the keys 1 to n and no others, else it raises. A hole would otherwise
  * leave out what comes behind it. */
 size_t list_size(const reader *r, int index);
+
+/* Pushes the value of a key of the options at `arg`, nil where there are none, and returns its place. */
+int option_push(lua_State *L, int arg, const char *name);
+
+/* Pushes room for the items of the list at `index`, a table; for none where there is nil. */
+void *list_records_new(const reader *r, int index, const char *expected, size_t size, size_t *count);
+
+/* Strings, and filters. */
+void strs_from_lua(reader *r, int index, licet_str *texts, size_t count);
+void filters_from_lua(reader *r, int index, licet_filter *filters, size_t count);
 
 /* A relationship: its notation, or a table of its fields. */
 bool relationship_from_lua(reader *r, int index, licet_relationship *relationship);

@@ -9,19 +9,38 @@
 #include "context.h"
 #include "convert.h"
 #include "error.h"
+#include "impact.h"
+#include "import.h"
+#include "lookup.h"
+#include "read.h"
 #include "result.h"
 #include "schema.h"
-#include "stream.h"
+#include "tree.h"
+#include "watch.h"
 
 static const type engine_type = { "licet.Engine" };
-
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* ------------------------------------------------------------------------- lifetime */
 
 engine_box *engine_from_lua(lua_State *L, int arg)
 {
     return box_check(L, arg, &engine_type);
+}
+
+void engine_keep(engine_box *keeper, const engine_box *engine)
+{
+    *keeper = *engine;
+    licet_engine_retain(keeper->engine);
+    clock_retain(keeper->clock);
+}
+
+void engine_let_go(engine_box *keeper)
+{
+    engine_box ended = *keeper;
+
+    *keeper = (engine_box){ NULL, NULL, false };
+    licet_engine_release(ended.engine);
+    clock_release(ended.clock);
 }
 
 int engine_open(lua_State *L)
@@ -33,6 +52,7 @@ int engine_open(lua_State *L)
         { "check_timeout_ms", FIELD_COUNT32, offsetof(licet_options, check_timeout_ms) },
         { "history_window_ms", FIELD_COUNT64, offsetof(licet_options, history_window_ms) },
         { "strict", FIELD_BOOLEAN, offsetof(licet_options, strict) },
+        { "clock", FIELD_ELSEWHERE, 0 },
     };
     licet_options options = LICET_OPTIONS_INIT;
     licet_str     uri     = LICET_STR_INIT("memory:");
@@ -44,31 +64,27 @@ int engine_open(lua_State *L)
     if (!lua_isnil(L, 1))
         uri = str_from_lua(L, 1);
     options_read(L, 2, fields, COUNT_OF(fields), &options);
-    self         = box_new(L, sizeof *self, &engine_type);
-    self->strict = options.strict;
-    status       = licet_open(uri, &options, &self->engine, &error);
+    self          = box_new(L, sizeof *self, &engine_type);
+    self->strict  = options.strict;
+    self->clock   = clock_from_options(L, 2);
+    options.clock = clock_of(self->clock);
+    status        = licet_open(uri, &options, &self->engine, &error);
     return status == LICET_OK ? 1 : push_error(L, status, error);
 }
 
 static int engine_close(lua_State *L)
 {
-    engine_box   *self   = engine_from_lua(L, 1);
-    licet_engine *engine = self->engine;
+    engine_box *self = engine_from_lua(L, 1);
 
-    self->engine = NULL;
-    licet_close(engine); /* streams and results may hold it still */
-    licet_engine_release(engine);
+    licet_close(self->engine); /* streams and results may hold it still */
+    engine_let_go(self);
     return 0;
 }
 
 /* Streams go on after the engine's userdata was collected: nobody said that they should stop. */
 static int engine_gc(lua_State *L)
 {
-    engine_box   *self   = engine_from_lua(L, 1);
-    licet_engine *engine = self->engine;
-
-    self->engine = NULL;
-    licet_engine_release(engine);
+    engine_let_go(engine_from_lua(L, 1));
     return 0;
 }
 
@@ -131,33 +147,26 @@ static int write_request(lua_State *L, const engine_box *self, const licet_write
     return push_token(L, status, &token, error);
 }
 
-/* Pushes room for the preconditions in the list at `index`, or for none where there is nil. */
-static licet_precondition *preconditions_new(reader *r, int index, size_t *count)
-{
-    *count = 0;
-    if (!lua_isnil(r->L, index)) {
-        if (!lua_istable(r->L, index))
-            refuse(r, index, "list of preconditions");
-        *count = list_size(r, index);
-    }
-    return records_new(r->L, *count, sizeof(licet_precondition));
-}
-
-/* engine:write(updates, preconditions) -> token | nil, err */
+/* engine:write(updates, preconditions, {metadata}) -> token | nil, err */
 static int engine_write(lua_State *L)
 {
-    engine_box         *self    = engine_from_lua(L, 1);
-    licet_write_request request = LICET_WRITE_REQUEST_INIT;
-    reader              first   = READER_INIT(L, 2);
-    reader              second  = READER_INIT(L, 3);
+    static const field  fields[] = { { "metadata", FIELD_ELSEWHERE, 0 } };
+    engine_box         *self     = engine_from_lua(L, 1);
+    licet_write_request request  = LICET_WRITE_REQUEST_INIT;
+    reader              first    = READER_INIT(L, 2);
+    reader              second   = READER_INIT(L, 3);
     licet_update       *updates;
     licet_precondition *preconditions;
 
-    lua_settop(L, 3);
+    lua_settop(L, 4);
     luaL_checktype(L, 2, LUA_TTABLE);
     request.update_count = list_size(&first, 2);
-    preconditions        = preconditions_new(&second, 3, &request.precondition_count);
-    updates              = records_new(L, request.update_count, sizeof *updates);
+    preconditions =
+        list_records_new(&second, 3, "list of preconditions", sizeof *preconditions, &request.precondition_count);
+    context_push_option(L, 4, "metadata");
+    request.metadata = context_view(L, -1);
+    options_read(L, 4, fields, COUNT_OF(fields), &request);
+    updates = records_new(L, request.update_count, sizeof *updates);
 
     preconditions_from_lua(&second, 3, preconditions, request.precondition_count);
     if (!updates_from_lua(&first, 2, updates, request.update_count))
@@ -241,7 +250,7 @@ static int deletion_push(lua_State *L, const licet_delete_result *result)
     return 1;
 }
 
-/* engine:delete_relationships{filter, limit, allow_partial, preconditions}
+/* engine:delete_relationships{filter, limit, allow_partial, preconditions, metadata}
  * -> {deleted_count, partial, token} | nil, err */
 static int engine_delete_relationships(lua_State *L)
 {
@@ -250,6 +259,7 @@ static int engine_delete_relationships(lua_State *L)
         { "limit", FIELD_COUNT32, offsetof(licet_delete_request, limit) },
         { "allow_partial", FIELD_BOOLEAN, offsetof(licet_delete_request, allow_partial) },
         { "preconditions", FIELD_ELSEWHERE, 0 },
+        { "metadata", FIELD_ELSEWHERE, 0 },
     };
     engine_box          *self    = engine_from_lua(L, 1);
     licet_delete_request request = LICET_DELETE_REQUEST_INIT;
@@ -261,10 +271,12 @@ static int engine_delete_relationships(lua_State *L)
 
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    lua_pushliteral(L, "preconditions");
-    lua_rawget(L, 2); /* stays at 3, whatever becomes of the table */
-    r.field       = "preconditions";
-    preconditions = preconditions_new(&r, 3, &request.precondition_count);
+    (void)option_push(L, 2, "preconditions"); /* stays at 3, whatever becomes of the table */
+    context_push_option(L, 2, "metadata");
+    request.metadata = context_view(L, -1);
+    r.field          = "preconditions";
+    preconditions =
+        list_records_new(&r, 3, "list of preconditions", sizeof *preconditions, &request.precondition_count);
 
     preconditions_from_lua(&r, 3, preconditions, request.precondition_count);
     r = (reader)READER_INIT(L, 2);
@@ -274,40 +286,6 @@ static int engine_delete_relationships(lua_State *L)
         return push_closed(L);
     status = licet_delete_relationships(self->engine, &request, &result, &error);
     return status == LICET_OK ? deletion_push(L, &result) : push_error(L, status, error);
-}
-
-/* -------------------------------------------------------------------------- reading */
-
-/* engine:read_relationships{filter, limit, cursor, consistency} -> stream, nil, nil, stream | nil, err
- * The four values of a generic for: the last is what Lua 5.4 closes when the loop is left early. */
-static int engine_read_relationships(lua_State *L)
-{
-    static const field fields[] = {
-        FILTER_FIELDS(offsetof(licet_read_request, filter)),
-        { "limit", FIELD_COUNT32, offsetof(licet_read_request, limit) },
-        { "cursor", FIELD_STRING, offsetof(licet_read_request, cursor) },
-        { "consistency", FIELD_CONSISTENCY, offsetof(licet_read_request, consistency) },
-    };
-    engine_box        *self    = engine_from_lua(L, 1);
-    licet_read_request request = LICET_READ_REQUEST_INIT;
-    reader             r       = READER_INIT(L, 2);
-    licet_error       *error   = NULL;
-    licet_status       status;
-    stream_box        *box;
-
-    luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    box = stream_new(L);
-    record_read(&r, 2, fields, COUNT_OF(fields), &request);
-    if (self->engine == NULL)
-        return push_closed(L);
-    status = licet_read_relationships(self->engine, &request, &box->stream, &error);
-    if (status != LICET_OK)
-        return push_error(L, status, error);
-    lua_pushnil(L);
-    lua_pushnil(L);
-    lua_pushvalue(L, 3);
-    return 4;
 }
 
 /* ------------------------------------------------------------------------- checking */
@@ -320,7 +298,7 @@ static const licet_context *prepared_context_new(lua_State *L, int arg, bool str
     context_box  *box;
 
     *status = LICET_OK;
-    context_push_option(L, arg);
+    context_push_option(L, arg, "context");
     if (lua_isnil(L, -1))
         return NULL;
     box            = context_new(L);
@@ -343,7 +321,7 @@ static int engine_allowed(lua_State *L)
     request.resource   = str_from_lua(L, 2);
     request.permission = str_from_lua(L, 3);
     request.subject    = str_from_lua(L, 4);
-    context_push_option(L, 5);
+    context_push_option(L, 5, "context");
     request.context = context_view(L, -1);
     consistency_from_options(L, 5, &request.consistency);
     if (self->engine == NULL)
@@ -372,7 +350,7 @@ static int engine_check(lua_State *L)
     request.permission = str_from_lua(L, 3);
     request.subject    = str_from_lua(L, 4);
     box                = result_new(L);
-    context_push_option(L, 5);
+    context_push_option(L, 5, "context");
     request.context = context_view(L, 7);
     consistency_from_options(L, 5, &request.consistency);
     if (self->engine == NULL)
@@ -380,7 +358,7 @@ static int engine_check(lua_State *L)
     status = licet_check(self->engine, &request, &result, &error);
     if (status != LICET_OK)
         return push_error(L, status, error);
-    result_fill(box, self->engine, &result);
+    result_fill(box, self, &result);
     lua_settop(L, 6);
     lua_pushboolean(L, licet_result_allowed(&box->answer));
     lua_insert(L, -2);
@@ -389,7 +367,7 @@ static int engine_check(lua_State *L)
 
 /* A bulk's answers are of one revision, so all that are "yes" are the same value, and so are all "no": one userdata
  * each. `shared` is the stack index of the place for both. */
-static void push_shared(lua_State *L, int shared, licet_engine *engine, licet_result *result)
+static void push_shared(lua_State *L, int shared, const engine_box *engine, licet_result *result)
 {
     int at = shared + (result->permissionship == LICET_HAS_PERMISSION ? 1 : 0);
 
@@ -401,7 +379,7 @@ static void push_shared(lua_State *L, int shared, licet_engine *engine, licet_re
 }
 
 /* Pushes the result of one item. `engine` is alive: the caller holds it. */
-static void push_item(lua_State *L, int shared, licet_engine *engine, licet_result *result)
+static void push_item(lua_State *L, int shared, const engine_box *engine, licet_result *result)
 {
     result_box *box;
 
@@ -431,7 +409,7 @@ static int engine_check_bulk(lua_State *L)
 
     lua_settop(L, 3);
     luaL_checktype(L, 2, LUA_TTABLE);
-    b = bulk_new(L, list_size(&r, 2), 0);
+    b = bulk_new(L, list_size(&r, 2));
     lua_createtable(L, (int)b->count, 0); /* 5 */
     lua_pushnil(L);                       /* 6 and 7: see push_shared() */
     lua_pushnil(L);
@@ -451,80 +429,14 @@ static int engine_check_bulk(lua_State *L)
     status = licet_check_bulk(self->engine, b->requests, b->count, consistency, b->results, &error);
     if (status != LICET_OK)
         return push_error(L, status, error);
-    result_fill(holder, self->engine, &(licet_result)LICET_RESULT_INIT);
+    result_fill(holder, self, &(licet_result)LICET_RESULT_INIT);
     for (size_t i = 0; i < b->count; i++) {
-        push_item(L, 6, holder->engine, &b->results[i]);
+        push_item(L, 6, &holder->keeper, &b->results[i]);
         lua_rawseti(L, 5, (int)i + 1);
     }
     bulk_clear(b);
     lua_settop(L, 5);
     return 1;
-}
-
-/* The first item that could not be answered, or NULL. */
-static licet_result *first_failure(const bulk *b)
-{
-    for (size_t i = 0; i < b->count; i++)
-        if (b->results[i].status != LICET_OK)
-            return &b->results[i];
-    return NULL;
-}
-
-/* The ids of what is allowed, which stand in the resources behind the type. */
-static int push_allowed_ids(lua_State *L, const bulk *b, size_t type_size)
-{
-    licet_str resource;
-    int       count = 0;
-
-    lua_newtable(L);
-    for (size_t i = 0; i < b->count; i++) {
-        if (!licet_result_allowed(&b->results[i]))
-            continue;
-        resource = b->requests[i].resource;
-        lua_pushlstring(L, resource.data + type_size + 1, resource.size - type_size - 1);
-        lua_rawseti(L, -2, ++count);
-    }
-    return 1;
-}
-
-/* engine:filter(resource_type, ids, permission, subject, {context, consistency}) -> list of ids | nil, err */
-static int engine_filter(lua_State *L)
-{
-    engine_box         *self        = engine_from_lua(L, 1);
-    licet_consistency   consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
-    licet_check_request question    = LICET_CHECK_REQUEST_INIT;
-    reader              r           = READER_INIT(L, 3);
-    licet_error        *error       = NULL;
-    licet_status        status;
-    licet_result       *failure;
-    licet_str           type;
-    size_t              count;
-    bulk               *b;
-
-    lua_settop(L, 6);
-    type = str_from_lua(L, 2);
-    luaL_checktype(L, 3, LUA_TTABLE);
-    question.permission       = str_from_lua(L, 4);
-    question.subject          = str_from_lua(L, 5);
-    count                     = list_size(&r, 3);
-    b                         = bulk_new(L, count, bulk_ids_size(&r, 3, count, type));
-    question.prepared_context = prepared_context_new(L, 6, self->strict, &status, &error);
-    if (status != LICET_OK)
-        return push_error(L, status, error);
-
-    bulk_from_ids(b, &r, 3, type, &question);
-    consistency_from_options(L, 6, &consistency);
-    if (self->engine == NULL)
-        return push_closed(L);
-    status = licet_check_bulk(self->engine, b->requests, b->count, consistency, b->results, &error);
-    if (status != LICET_OK)
-        return push_error(L, status, error);
-    failure = first_failure(b);
-    if (failure == NULL)
-        return push_allowed_ids(L, b, type.size);
-    lua_pushnil(L);
-    error_push(L, failure->status, failure->error);
-    return 2;
 }
 
 /* ----------------------------------------------------------------------- statistics */
@@ -567,10 +479,19 @@ static const luaL_Reg methods[] = {
     { "delete", engine_delete },
     { "delete_relationships", engine_delete_relationships },
     { "read_relationships", engine_read_relationships },
+    { "import_relationships", engine_import_relationships },
+    { "export_relationships", engine_export_relationships },
+    { "watch", engine_watch },
     { "allowed", engine_allowed },
     { "check", engine_check },
     { "check_bulk", engine_check_bulk },
     { "filter", engine_filter },
+    { "permissions", engine_permissions },
+    { "lookup_resources", engine_lookup_resources },
+    { "lookup_subjects", engine_lookup_subjects },
+    { "expand", engine_expand },
+    { "explain", engine_explain },
+    { "schema_impact", engine_schema_impact },
     { "stats", engine_stats },
     { "close", engine_close },
     { NULL, NULL },

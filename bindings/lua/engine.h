@@ -2,12 +2,21 @@
 #ifndef LICET_LUA_ENGINE_H
 #define LICET_LUA_ENGINE_H
 
+#include "clock.h"
 #include "module.h"
 
+/* One holder of an engine. Whoever holds one of the core's things that hold an engine has one as well: the core asks
+ * the clock as long as the engine is there. */
 typedef struct engine_box {
-    licet_engine *engine; /* one holder of it; NULL before it is opened and once it is closed */
+    licet_engine *engine; /* NULL before it is opened and once it is closed */
+    manual_clock *clock;  /* one holder of it, or NULL: the system's */
     bool          strict; /* as it was opened: then contexts are read so */
 } engine_box;
+
+/* Makes an empty keeper one more holder; ends one, also an empty one, after what it kept the engine for. Neither
+ * allocates. */
+void engine_keep(engine_box *keeper, const engine_box *engine);
+void engine_let_go(engine_box *keeper);
 
 void engine_register(lua_State *L);
 

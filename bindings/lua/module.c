@@ -5,15 +5,19 @@
 
 #include "buffer.h"
 #include "bulk.h"
+#include "clock.h"
 #include "consistency.h"
 #include "context.h"
 #include "engine.h"
 #include "error.h"
+#include "import.h"
+#include "json.h"
 #include "relationship.h"
 #include "report.h"
 #include "result.h"
 #include "schema.h"
 #include "stream.h"
+#include "tree.h"
 
 static void push_metatable(lua_State *L, const type *type)
 {
@@ -67,20 +71,26 @@ void *box_new(lua_State *L, size_t size, const type *type)
     return box;
 }
 
-void *box_check(lua_State *L, int arg, const type *type)
+void *box_at(lua_State *L, int index, const type *type)
 {
-    void *box = lua_touserdata(L, arg);
+    void *box = lua_touserdata(L, index);
     bool  ours;
 
-    if (box != NULL && lua_getmetatable(L, arg)) {
-        push_metatable(L, type);
-        ours = lua_rawequal(L, -1, -2);
-        lua_pop(L, 2);
-        if (ours)
-            return box;
-    }
-    luaL_typeerror(L, arg, type->name);
-    return NULL;
+    if (box == NULL || !lua_getmetatable(L, index))
+        return NULL;
+    push_metatable(L, type);
+    ours = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return ours ? box : NULL;
+}
+
+void *box_check(lua_State *L, int arg, const type *type)
+{
+    void *box = box_at(L, arg, type);
+
+    if (box == NULL)
+        luaL_typeerror(L, arg, type->name);
+    return box;
 }
 
 size_t size_add(lua_State *L, size_t a, size_t b)
@@ -112,6 +122,7 @@ static const luaL_Reg functions[] = {
     { "validate", report_validate },
     { "array", context_array },
     { "context_text", context_text },
+    { "manual_clock", clock_manual },
     { "failure", error_failure },
     { NULL, NULL },
 };
@@ -123,14 +134,18 @@ int luaopen_licet_core(lua_State *L)
     luaL_checkversion(L);
     buffer_register(L);
     bulk_register(L);
+    clock_register(L);
     context_register(L);
     engine_register(L);
     error_register(L);
+    import_register(L);
+    json_register(L);
     relationship_register(L);
     report_register(L);
     result_register(L);
     schema_register(L);
     stream_register(L);
+    tree_register(L);
 
     lua_newtable(L);
     luaL_setfuncs(L, functions, 0);

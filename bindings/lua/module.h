@@ -24,6 +24,8 @@
 #include "compat.h"
 #include "licet.h"
 
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
 /* A type of userdata, or of table, with a metatable in the registry, where finalizers that run as the state closes
  * still find it. It is known by its address and not by its name: another copy of this module, perhaps of another
  * version, may live in the same state, and must not take our boxes for its own. */
@@ -39,6 +41,9 @@ void type_set(lua_State *L, const type *type);
 
 /* Pushes a zeroed userdata of this type. Its finalizer copes with zeros. */
 void *box_new(lua_State *L, size_t size, const type *type);
+
+/* The box of this type at `index`, or NULL where something else is. */
+void *box_at(lua_State *L, int index, const type *type);
 
 /* Argument `arg`, which must be a box of this type. */
 void *box_check(lua_State *L, int arg, const type *type);

@@ -33,6 +33,19 @@ void relationship_push(lua_State *L, const licet_relationship *relationship)
     type_set(L, &relationship_type);
 }
 
+void relationship_push_text(lua_State *L, licet_str text)
+{
+    licet_relationship relationship = LICET_RELATIONSHIP_INIT;
+    licet_error       *error        = NULL;
+
+    if (licet_relationship_parse(text, &relationship, &error) == LICET_OK) {
+        relationship_push(L, &relationship);
+        return;
+    }
+    licet_error_free(error);
+    lua_pushlstring(L, text.data, text.size);
+}
+
 /* parse_relationship(text, {strict = ...}) -> relationship | nil, err */
 int relationship_parse(lua_State *L)
 {

@@ -21,12 +21,29 @@ result_box *result_new(lua_State *L)
     return box;
 }
 
-void result_fill(result_box *box, licet_engine *engine, licet_result *result)
+void result_fill(result_box *box, const engine_box *engine, licet_result *result)
 {
     box->answer = *result;
     *result     = (licet_result)LICET_RESULT_INIT;
-    licet_engine_retain(engine);
-    box->engine = engine;
+    engine_keep(&box->keeper, engine);
+}
+
+void result_push_copy(lua_State *L, const engine_box *engine, const licet_result *result)
+{
+    result_box *box = result_new(L);
+
+    if (result->status != LICET_OK) {
+        result_set_error(L, result->status, result->error);
+        return;
+    }
+    if (result->missing_count > 0) {
+        texts_push(L, result->missing, result->missing_count);
+        lua_settable_of(L, -2);
+        box->listed = true;
+    }
+    box->answer.revision       = result->revision;
+    box->answer.permissionship = result->permissionship;
+    engine_keep(&box->keeper, engine);
 }
 
 void result_set_error(lua_State *L, licet_status status, const licet_error *error)
@@ -45,31 +62,52 @@ static result_box *result_from_lua(lua_State *L)
 }
 
 /* "no_permission" for whatever else a record might hold. */
-static const char *permissionship_name(const result_box *box)
+static const char *name_of(licet_permissionship permissionship)
 {
-    unsigned number = (unsigned)box->answer.permissionship;
+    unsigned number = (unsigned)permissionship;
 
     return permissionships[number < sizeof permissionships / sizeof *permissionships ? number : 0];
+}
+
+void permissionship_push(lua_State *L, licet_permissionship permissionship)
+{
+    lua_pushstring(L, name_of(permissionship));
+}
+
+void texts_push(lua_State *L, const licet_str *texts, size_t count)
+{
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushlstring(L, texts[i].data, texts[i].size);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
 }
 
 static void push_token(lua_State *L, const result_box *box)
 {
     licet_token token = { { 0 } };
 
-    licet_result_token(box->engine, &box->answer, &token);
+    licet_result_token(box->keeper.engine, &box->answer, &token);
     if (token.text[0] == '\0')
         lua_pushnil(L);
     else
         lua_pushstring(L, token.text);
 }
 
-static void push_missing(lua_State *L, const licet_result *answer)
+/* A list of its own for everybody who asks. */
+static void push_missing(lua_State *L, const result_box *box)
 {
-    lua_createtable(L, (int)answer->missing_count, 0);
-    for (size_t i = 0; i < answer->missing_count; i++) {
-        lua_pushlstring(L, answer->missing[i].data, answer->missing[i].size);
-        lua_rawseti(L, -2, (int)i + 1);
+    if (!box->listed) {
+        texts_push(L, box->answer.missing, box->answer.missing_count);
+        return;
     }
+    lua_newtable(L);
+    lua_gettable_of(L, 1);
+    for (int i = 1; i <= (int)lua_rawlen(L, -1); i++) {
+        lua_rawgeti(L, -1, i);
+        lua_rawseti(L, -3, i);
+    }
+    lua_pop(L, 1);
 }
 
 static int result_index(lua_State *L)
@@ -82,9 +120,9 @@ static int result_index(lua_State *L)
     if (strcmp(name, "allowed") == 0)
         lua_pushboolean(L, licet_result_allowed(&box->answer));
     else if (strcmp(name, "permissionship") == 0)
-        lua_pushstring(L, permissionship_name(box));
+        permissionship_push(L, box->answer.permissionship);
     else if (strcmp(name, "missing_context") == 0)
-        push_missing(L, &box->answer);
+        push_missing(L, box);
     else if (strcmp(name, "token") == 0)
         push_token(L, box);
     else if (strcmp(name, "error") == 0 && box->answer.status != LICET_OK)
@@ -101,18 +139,16 @@ static int result_tostring(lua_State *L)
     if (box->answer.status != LICET_OK)
         lua_pushfstring(L, "licet.Result (%s)", licet_status_name(box->answer.status));
     else
-        lua_pushfstring(L, "licet.Result (%s)", permissionship_name(box));
+        lua_pushfstring(L, "licet.Result (%s)", name_of(box->answer.permissionship));
     return 1;
 }
 
 static int result_gc(lua_State *L)
 {
-    result_box   *box    = result_from_lua(L);
-    licet_engine *engine = box->engine;
+    result_box *box = result_from_lua(L);
 
-    box->engine = NULL;
     licet_result_clear(&box->answer);
-    licet_engine_release(engine);
+    engine_let_go(&box->keeper);
     return 0;
 }
 

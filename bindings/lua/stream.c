@@ -1,4 +1,4 @@
-/* licet.RelationshipStream: `for r in assert(engine:read_relationships{...}) do`, or stream:next() by hand.
+/* licet.Stream: `for r in assert(engine:read_relationships{...}) do`, or stream:next() by hand.
  *
  * What the core hands out is valid until the next call on its stream. Copying it into Lua allocates, so a finalizer may
  * run, find the stream and call it. Hence the copy is made in a protected call, with the stream marked as busy: the
@@ -8,13 +8,29 @@
 #include <string.h>
 
 #include "error.h"
-#include "relationship.h"
 
-static const type stream_type = { "licet.RelationshipStream" };
+static const type stream_type = { "licet.Stream" };
 
-stream_box *stream_new(lua_State *L)
+void *stream_new(lua_State *L, const stream_kind *kind)
 {
-    return box_new(L, sizeof(stream_box), &stream_type);
+    stream_box *box = box_new(L, kind->size, &stream_type);
+
+    box->kind = kind;
+    return box;
+}
+
+int stream_return(lua_State *L, int index, const engine_box *engine, licet_status status, licet_error *error)
+{
+    stream_box *box = lua_touserdata(L, index);
+
+    if (status != LICET_OK)
+        return push_error(L, status, error);
+    engine_keep(&box->keeper, engine);
+    lua_pushvalue(L, index);
+    lua_pushnil(L);
+    lua_pushnil(L);
+    lua_pushvalue(L, index);
+    return 4;
 }
 
 static stream_box *stream_from_lua(lua_State *L)
@@ -28,16 +44,18 @@ static void stream_release(stream_box *box)
 
     box->stream = NULL;
     licet_stream_release(stream);
+    engine_let_go(&box->keeper);
 }
 
 /* ----------------------------------------------------------------- what may be copied */
 
-static int copy_relationship(lua_State *L)
+static int copy_item(lua_State *L)
 {
-    const stream_box *box = lua_touserdata(L, 1);
+    stream_box *box = lua_touserdata(L, 1);
 
-    relationship_push(L, box->current);
-    return 1;
+    luaL_checkstack(L, 8, NULL);
+    box->kind->push(L, box, box->current);
+    return box->kind->values;
 }
 
 static int copy_cursor(lua_State *L)
@@ -52,53 +70,66 @@ static int copy_cursor(lua_State *L)
     return 1;
 }
 
-/* Expects a copying function and the box on the stack, and leaves there what the function returns. `current` is not
- * NULL. Raises what the copy raised. */
-static int copy_protected(lua_State *L, stream_box *box, const licet_relationship *current)
+/* Expects a copying function and the box on the stack, and leaves there the so many values that the function returns.
+ * `current` is not NULL. Raises what the copy raised. */
+static int copy_protected(lua_State *L, stream_box *box, const stream_item *current, int values)
 {
     int failed;
 
     box->current = current;
-    failed       = lua_pcall(L, 1, 1, 0);
+    failed       = lua_pcall(L, 1, values, 0);
     box->current = NULL;
     if (box->closing)
         stream_release(box);
-    return failed != 0 ? lua_error(L) : 1;
+    return failed != 0 ? lua_error(L) : values;
 }
 
 /* --------------------------------------------------------------------------- methods */
 
-/* stream:next() -> relationship | nil | nil, err */
-static int stream_next(lua_State *L)
+/* stream:next() -> what the kind gives | nothing | nil, err. *failed tells the last two from the first. */
+static int next_values(lua_State *L, bool *failed)
 {
-    stream_box        *box          = stream_from_lua(L);
-    licet_relationship relationship = LICET_RELATIONSHIP_INIT;
-    licet_error       *error        = NULL;
-    bool               found        = false;
-    licet_status       status;
+    stream_box  *box   = stream_from_lua(L);
+    licet_error *error = NULL;
+    bool         found = false;
+    licet_status status;
+    stream_item  item;
 
     lua_settop(L, 1);
-    lua_pushcfunction(L, copy_relationship);
+    lua_pushcfunction(L, copy_item);
     lua_pushvalue(L, 1);
+    *failed = true;
     if (box->current != NULL)
         return push_misuse(L, "the stream is in use");
     if (box->stream == NULL)
         return push_closed(L);
+    *failed = false;
     if (box->ended)
         return 0;
-    status = licet_stream_next_relationship(box->stream, &relationship, &found, &error);
-    if (status != LICET_OK)
+    memset(&item, 0, sizeof item);
+    status = box->kind->next(box, &item, &found, &error);
+    if (status != LICET_OK) {
+        *failed = true;
         return push_error(L, status, error);
-    box->ended = !found;
-    return found ? copy_protected(L, box, &relationship) : 0;
+    }
+    box->ended = !found && !box->kind->goes_on;
+    return found ? copy_protected(L, box, &item, box->kind->values) : 0;
+}
+
+static int stream_next(lua_State *L)
+{
+    bool failed;
+
+    return next_values(L, &failed);
 }
 
 /* In a generic for, nil would read as "that was all". So it raises, as the iterator of io.lines() does. */
 static int stream_call(lua_State *L)
 {
-    int count = stream_next(L);
+    bool failed;
+    int  count = next_values(L, &failed);
 
-    return count == 2 ? lua_error(L) : count;
+    return failed ? lua_error(L) : count;
 }
 
 static int stream_close(lua_State *L)
@@ -114,13 +145,13 @@ static int stream_close(lua_State *L)
 
 static int push_cursor(lua_State *L, stream_box *box)
 {
-    static const licet_relationship none = LICET_RELATIONSHIP_INIT;
+    static const stream_item none = { .relationship = LICET_RELATIONSHIP_INIT };
 
     lua_pushcfunction(L, copy_cursor);
     lua_pushvalue(L, 1);
     if (box->current != NULL || box->stream == NULL)
         return 0;
-    return copy_protected(L, box, &none);
+    return copy_protected(L, box, &none, 1);
 }
 
 static int push_token(lua_State *L, const stream_box *box)
@@ -160,7 +191,7 @@ static int stream_tostring(lua_State *L)
 {
     const stream_box *box = stream_from_lua(L);
 
-    lua_pushstring(L, box->stream == NULL ? "licet.RelationshipStream (closed)" : "licet.RelationshipStream (open)");
+    lua_pushfstring(L, "%s (%s)", box->kind->name, box->stream == NULL ? "closed" : "open");
     return 1;
 }
 

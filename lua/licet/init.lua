@@ -82,29 +82,171 @@ local core = require "licet.core"
 ---@field line integer
 ---@field column integer
 
+--- One difference between two schemas. What a kind does not have is nil.
+---@class licet.SchemaChange
+---@field kind string "relation_added", "permission_expr_changed", "caveat_parameter_type_changed", ...
+---@field definition? string
+---@field name? string of the relation or permission
+---@field caveat? string
+---@field parameter? string
+---@field before? string what it was, as the formatter prints it
+---@field after? string what it is now
+
+---@class licet.SchemaMember
+---@field kind "relation"|"permission"
+---@field definition string
+---@field name string
+
+--- Each field is a prefix of names.
+---@class licet.ReflectionFilter
+---@field definition? string
+---@field caveat? string
+---@field relation? string
+---@field permission? string
+
 --- A checked schema. Immutable. tostring() gives the text.
 ---@class licet.Schema
 ---@field text string as it was given
 ---@field definitions string[] their names, in the order of the text
+--- What changed from this schema to another, sorted by definition, item and kind.
+---@field diff fun(self: licet.Schema, other: licet.Schema): licet.SchemaChange[]?, licet.Error?
+--- Definitions and caveats as tables, as SpiceDB's ReflectSchema describes them: all, or what one of the filters
+--- selects.
+---@field reflect fun(self: licet.Schema, filters?: licet.ReflectionFilter[]): { definitions: table[], caveats: table[] }?, licet.Error?
+--- The relations and permissions, of any definition, that have this relation somewhere in their computation; without a
+--- relation, the definition itself as a subject. prefix: only of definitions whose names begin so.
+---@field computable_permissions fun(self: licet.Schema, definition: string, relation?: string, prefix?: string): licet.SchemaMember[]?, licet.Error?
+--- The relations and permissions that computing this permission may read.
+---@field dependent_relations fun(self: licet.Schema, definition: string, permission: string): licet.SchemaMember[]?, licet.Error?
 --- The canonical text, as SpiceDB prints it.
 ---@field format fun(self: licet.Schema): string?, licet.Error?
 --- What SpiceDB's developer tools would warn of. Lints never change what is accepted.
 ---@field lint fun(self: licet.Schema): licet.Lint[]
 
---- The relationships that a filter selects, all of one revision.
+--- What all streams have, which give their answers one at a time. All answers are of one revision.
 ---
 ---     for r in assert(engine:read_relationships { resource_type = "document" }) do print(r) end
+---     for id, r in assert(engine:lookup_resources("document", "view", "user:ada")) do print(id, r.allowed) end
 ---
---- Calling it is what a generic for does: it raises the error when something goes wrong half way, because nil would
---- read as the end. In Lua 5.4 the loop closes it.
----@class licet.RelationshipStream
----@overload fun(): licet.Relationship?
----@field cursor? string goes on after the last relationship returned; for the same read's `cursor`
+--- Calling one is what a generic for does: it raises the error when something goes wrong half way, because nil would
+--- read as the end. next(), by hand, gives what the loop gets; nothing at the end; nil and an error on failure. In Lua
+--- 5.4 the loop closes the stream.
+---@class licet.Stream
+---@field cursor? string goes on after the last answer returned; for the `cursor` of the same request
 ---@field token? string of the revision that is read
---- One more relationship; nil at the end; nil and an error on failure.
----@field next fun(self: licet.RelationshipStream): licet.Relationship?, licet.Error?
 --- Ends it before its time. The collector does so too.
----@field close fun(self: licet.RelationshipStream)
+---@field close fun(self: licet.Stream)
+
+--- Relationships that are read or exported.
+---@class licet.RelationshipStream: licet.Stream
+---@overload fun(): licet.Relationship?
+---@field next fun(self: licet.RelationshipStream): licet.Relationship?, licet.Error?
+
+--- A resource that was looked up.
+---@class licet.FoundResource
+---@field resource_id string
+---@field allowed boolean true only for a definite yes
+---@field permissionship licet.Permissionship "has_permission" or "conditional"
+---@field missing_context string[] names of the context values that a conditional answer depends on
+
+---@class licet.ResourceStream: licet.Stream
+---@overload fun(): string?, licet.FoundResource?
+---@field next fun(self: licet.ResourceStream): string?, licet.FoundResource|licet.Error|nil
+
+--- A subject that "*" does not stand for: for certain ("has_permission"), or under a condition.
+---@class licet.ExcludedSubject
+---@field subject_id string
+---@field permissionship licet.Permissionship of the exclusion
+---@field missing_context string[]
+
+--- A subject that was looked up.
+---@class licet.FoundSubject
+---@field subject_id string "*" is every subject of the type but those excluded
+---@field allowed boolean true only for a definite yes
+---@field permissionship licet.Permissionship "has_permission" or "conditional"
+---@field missing_context string[]
+---@field excluded licet.ExcludedSubject[] of "*" only
+
+---@class licet.SubjectStream: licet.Stream
+---@overload fun(): string?, licet.FoundSubject?
+---@field next fun(self: licet.SubjectStream): string?, licet.FoundSubject|licet.Error|nil
+
+--- One operator of a permission, or a relation with the subjects that are stored under it.
+---@class licet.TreeNode
+---@field operation "leaf"|"union"|"intersection"|"exclusion" an exclusion has two children: the base and what it loses
+---@field resource string
+---@field relation string a relation or permission of it
+---@field subjects string[] of a leaf: "user:ada", "group:eng#member", "user:*"
+---@field children licet.TreeNode[]
+
+--- A permission as the tree of its operators. Has the fields of its root. Immutable. tostring() gives a text for a
+--- person.
+---@class licet.Tree: licet.TreeNode
+---@field root licet.TreeNode the same as a table
+---@field token string of the revision that was read
+---@field to_json fun(self: licet.Tree): string?, licet.Error?
+
+--- An object and a name that was asked on the way to a decision, an operator, or a relationship.
+---@class licet.TraceNode
+---@field resource string
+---@field permission string a relation or permission of it
+---@field is_permission boolean
+---@field allowed boolean true only for a definite yes
+---@field permissionship licet.Permissionship
+---@field error? licet.Code what this part ran into
+---@field reason string how it was asked: "relation", "union", "intersection", "exclusion", "any", "all"; or what has no children: "relationship", "wildcard", "identity", "self", "nil", "cycle", "seen"
+---@field operand? string an arrow as text: "parent->view"
+---@field relationship? licet.Relationship the one that leads here or grants it
+---@field caveat_name? string of that relationship
+---@field caveat_expression? string
+---@field caveat_context? table<string, any> the values that its parameters have
+---@field missing_context string[] names of the parameters without a value
+---@field is_cut boolean it has more children than are told
+---@field children licet.TraceNode[]
+
+--- How a check was decided. Has the fields of its root, whose permissionship is the decision. Immutable. tostring()
+--- gives a text for a person.
+---@class licet.Trace: licet.TraceNode
+---@field root licet.TraceNode the same as a table
+---@field token string of the revision that was read
+---@field to_json fun(self: licet.Trace): string?, licet.Error?
+
+--- What became of a relationship, or of the schema.
+---@class licet.Change
+---@field operation "touch"|"delete"|"schema"|"checkpoint"
+---@field relationship? licet.Relationship of a deletion: what was stored
+---@field metadata? table<string, any> what the write gave; its JSON text where a key of it holds a NUL
+---@field token string goes on after this change. One write's changes have that of the write before, but for the last one: who goes on in the middle hears of the whole write again
+---@field written_at string the token of the write
+
+--- Changes, in the order of the commits. A loop ends when nothing came in time; the stream goes on, and may be asked
+--- again. (In Lua 5.4 a loop over `engine:watch()` itself closes it; one over a variable does not.)
+---@class licet.ChangeStream: licet.Stream
+---@overload fun(): licet.Change?
+---@field next fun(self: licet.ChangeStream): licet.Change?, licet.Error?
+
+--- What a new schema would do: forbid the change because of a relationship, or change a decision.
+---@class licet.Impact
+---@field kind "refused"|"gained"|"lost" gained: denied to conditional or allowed, conditional to allowed
+---@field relationship? licet.Relationship refused
+---@field message? string refused: what write_schema() would say
+---@field resource? string
+---@field permission? string
+---@field subject? string "user:ada", "group:eng#member", "user:*"
+---@field before? licet.Permissionship
+---@field after? licet.Permissionship
+
+---@class licet.ImpactStream: licet.Stream
+---@overload fun(): licet.Impact?
+---@field next fun(self: licet.ImpactStream): licet.Impact?, licet.Error?
+
+--- A time that stands still until it is set. Any number of engines may go by it.
+---@class licet.Clock
+---@field now fun(self: licet.Clock): number seconds since 1970, UTC
+--- Sets the time, also back.
+---@field set fun(self: licet.Clock, seconds: number)
+--- Moves the time on.
+---@field advance fun(self: licet.Clock, seconds: number)
 
 ---@class licet.Options
 ---@field memory_limit_bytes? integer all memory of the engine: 1 MiB to 1 TiB, 256 MiB by default
@@ -113,6 +255,7 @@ local core = require "licet.core"
 ---@field check_timeout_ms? integer of one check: 1 to 600,000, 250 by default
 ---@field history_window_ms? integer how long a token can be read exactly: up to 30 days, 24 hours by default
 ---@field strict? boolean make errors of what SpiceDB lets pass: numbers that do not fit, lax times and zones, repeated keys, NUL and marks of direction in a schema; recommended for new applications
+---@field clock? licet.Clock for tests: licet.testing.manual_clock()
 
 ---@class licet.CheckOptions
 ---@field context? licet.Context values for the caveats on the way; in bulk, of the items that have none of their own
@@ -123,10 +266,47 @@ local core = require "licet.core"
 ---@field cursor? string the .cursor of an earlier stream over the same filter and limit
 ---@field consistency? licet.Consistency
 
+---@class licet.LookupOptions: licet.CheckOptions
+---@field limit? integer at most so many, up to 1,000; all by default
+---@field cursor? string the .cursor of an earlier stream for the same request: goes on after it, at its revision
+
+---@class licet.LookupSubjectsOptions: licet.LookupOptions
+---@field subject_relation? string "member" asks for usersets such as group:eng#member; objects by default
+---@field wildcards? boolean false leaves "*" out, and what it excludes with it
+
+---@class licet.PermissionsOptions: licet.CheckOptions
+---@field permissions? string[] names of permissions or relations; every permission of the definition by default
+
+---@class licet.ExportOptions: licet.Filter
+---@field cursor? string the .cursor of an earlier stream over the same filter
+---@field consistency? licet.Consistency
+
+---@class licet.ImportOptions
+---@field progress? fun(count: integer) called after each batch with the number of relationships taken so far
+---@field batch_size? integer relationships to a batch: 1,000 by default
+
+---@class licet.WatchOptions
+---@field since? string a token: what was committed after it; by default what will be committed from now on
+---@field relationships? boolean tell changes of relationships: true by default
+---@field schema? boolean tell that the schema was replaced, whatever is filtered: false by default
+---@field checkpoints? boolean tell that nothing before .token is still to come: false by default
+---@field resource_types? string[] only of these
+---@field filters? licet.Filter[] only what one of these selects; not together with resource_types
+---@field timeout? number seconds to wait for each change; 0 by default: while Lua waits, nobody can write to its memory store
+
+---@class licet.WriteOptions
+---@field metadata? string|table<string, any> a JSON object, which a watch tells with each change
+
 ---@class licet.DeleteOptions: licet.Filter
 ---@field limit? integer at most so many, up to 1,000
 ---@field allow_partial? boolean when more than the limit match, delete that many instead of none
 ---@field preconditions? licet.Precondition[]
+---@field metadata? string|table<string, any> a JSON object, which a watch tells with each change
+
+--- What Engine:import_relationships() did.
+---@class licet.Imported
+---@field count integer relationships
+---@field token string names the revision from which they are visible
 
 --- What Engine:delete_relationships() did.
 ---@class licet.Deletion
@@ -161,7 +341,7 @@ local core = require "licet.core"
 --- Changes relationships: all of the updates or none. They are made by licet.create(), licet.touch() and
 --- licet.delete(), the preconditions by licet.must_match() and licet.must_not_match(); at most 1,000 each. Returns the
 --- token that makes the changes visible, as do the next three.
----@field write fun(self: licet.Engine, updates: licet.Update[], preconditions?: licet.Precondition[]): string?, licet.Error?
+---@field write fun(self: licet.Engine, updates: licet.Update[], preconditions?: licet.Precondition[], options?: licet.WriteOptions): string?, licet.Error?
 --- Writes relationships that must not exist yet: all of them or none. Takes them one by one, or a list.
 ---@field create fun(self: licet.Engine, relationships: licet.Relationships, ...: string|licet.Relationship): string?, licet.Error?
 --- Writes relationships whether they exist or not: all of them or none.
@@ -185,6 +365,30 @@ local core = require "licet.core"
 --- Those of the ids, at most 10,000, on which the subject has the permission, in their order. If one can not be
 --- answered, its error is returned.
 ---@field filter fun(self: licet.Engine, resource_type: string, ids: string[], permission: string, subject: string, options?: licet.CheckOptions): string[]?, licet.Error?
+--- What may this subject do to this resource? A list of the names of permissions, in the order of the schema or as they
+--- were chosen, which has each one's result under its name as well: `for _, name in ipairs(p) do print(p[name]) end`.
+--- One that can not be answered has .error, and is not allowed.
+---@field permissions fun(self: licet.Engine, resource: string, subject: string, options?: licet.PermissionsOptions): table<string|integer, licet.Result|string>?, licet.Error?
+--- Which resources of a type? Those on which check() would say yes or conditional, each once, in no order that means
+--- anything. Only those with .allowed are allowed.
+---@field lookup_resources fun(self: licet.Engine, resource_type: string, permission: string, subject: string, options?: licet.LookupOptions): licet.ResourceStream?, licet.Error?
+--- Which subjects of a type? Each once, "*" first, with what check() says of it.
+---@field lookup_subjects fun(self: licet.Engine, resource: string, permission: string, subject_type: string, options?: licet.LookupSubjectsOptions): licet.SubjectStream?, licet.Error?
+--- What does a permission consist of? Usersets are named and not followed, caveats not shown.
+---@field expand fun(self: licet.Engine, resource: string, permission: string, options?: { consistency?: licet.Consistency }): licet.Tree?, licet.Error?
+--- Decides as check() does, and tells how: the whole way of a grant, or all that was tried. An error of the evaluation
+--- has a .trace, which says how far it came.
+---@field explain fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): licet.Trace?, licet.Error?
+--- Creates any number of relationships in one transaction: all of them or none. They are a list, or come from an
+--- iterator, such as another engine's export. When it gives nil and a second value, that is returned; what it or
+--- progress raises is raised; either way nothing was written.
+---@field import_relationships fun(self: licet.Engine, relationships: (string|licet.Relationship)[]|fun(): string|licet.Relationship|nil, options?: licet.ImportOptions): licet.Imported?, licet.Error?
+--- All relationships, or those of a filter.
+---@field export_relationships fun(self: licet.Engine, options?: licet.ExportOptions): licet.RelationshipStream?, licet.Error?
+--- What is committed, in order, one change for each relationship that is written or deleted. An expiration is no change.
+---@field watch fun(self: licet.Engine, options?: licet.WatchOptions): licet.ChangeStream?, licet.Error?
+--- What would a new schema do to the present data? Nothing is written.
+---@field schema_impact fun(self: licet.Engine, text: string, options?: { limit?: integer, consistency?: licet.Consistency }): licet.ImpactStream?, licet.Error?
 --- Counts and sizes now.
 ---@field stats fun(self: licet.Engine): licet.Stats?, licet.Error?
 --- Stops the engine and gives back its memory: every later call returns nil and an error with code "closed". A second
@@ -205,6 +409,7 @@ local licet = {
     Permissionship = core.Permissionship,
     Relationship = {},
     Schema = {},
+    testing = {},
 }
 
 -- What is the core's own function is given as it is, so that what it raises points at the caller.
@@ -242,6 +447,11 @@ licet.Relationship.parse = core.parse_relationship
 --- Writes it, the inverse of parsing. Takes whatever the engine takes for a relationship.
 ---@type fun(relationship: string|licet.Relationship): string?, licet.Error?
 licet.Relationship.format = core.format_relationship
+
+--- For tests: a time that stands still until it is set, for licet.open(uri, { clock = ... }). Relationships expire by
+--- it. Seconds since 1970, as os.time() gives them.
+---@type fun(seconds: number): licet.Clock
+licet.testing.manual_clock = core.manual_clock
 
 -- ---------------------------------------------------------------------------------------------------- writing
 

@@ -1,0 +1,183 @@
+/* engine:watch(): changes, one for each relationship.
+ *
+ * The core tells a revision at a time. Its parts are handed on one by one, and only the last one's token is the
+ * revision's: to go on after another one is to hear of the whole revision again, and to miss nothing. A part is done
+ * with when it has become a Lua value, so one that there was no memory for comes again. */
+#include "watch.h"
+
+#include <string.h>
+
+#include "convert.h"
+#include "error.h"
+#include "json.h"
+#include "relationship.h"
+#include "stream.h"
+
+typedef struct change_box {
+    stream_box   base;
+    licet_change change; /* of which parts are left; its views are the stream's */
+    size_t       at;     /* the part that comes next */
+    size_t       count;  /* of parts */
+    licet_token  before; /* to hear of the whole change once more */
+    uint32_t     wait_ms;
+} change_box;
+
+/* -------------------------------------------------------------------------- changes */
+
+static size_t count_parts(const licet_change *change)
+{
+    return (change->schema_changed ? 1 : 0) + change->update_count + (change->is_checkpoint ? 1 : 0);
+}
+
+/* What comes may hold nothing that was asked for. Then it is only the place to go on from. */
+static licet_status next_part(stream_box *base, stream_item *item, bool *found, licet_error **error)
+{
+    change_box  *box    = (change_box *)base;
+    licet_status status = LICET_OK;
+
+    (void)item;
+    *found = box->at < box->count;
+    while (status == LICET_OK && box->at == box->count) {
+        if (box->count > 0 || box->change.token.text[0] != '\0')
+            box->before = box->change.token;
+        box->change = (licet_change)LICET_CHANGE_INIT;
+        box->at     = 0;
+        box->count  = 0;
+        status      = licet_stream_next_change(base->stream, box->wait_ms, &box->change, found, error);
+        if (status != LICET_OK || !*found)
+            break;
+        box->count = count_parts(&box->change);
+    }
+    return status;
+}
+
+/* The number of an update, or one beyond the last. */
+static size_t update_number(const change_box *box)
+{
+    return box->at - (box->change.schema_changed ? 1 : 0);
+}
+
+static const char *operation_name(const change_box *box)
+{
+    if (box->change.schema_changed && box->at == 0)
+        return "schema";
+    if (update_number(box) == box->change.update_count)
+        return "checkpoint";
+    return box->change.updates[update_number(box)].operation == LICET_DELETE ? "delete" : "touch";
+}
+
+/* {operation, relationship, metadata, token, written_at} */
+static void push_part(lua_State *L, stream_box *base, const stream_item *item)
+{
+    change_box *box       = (change_box *)base;
+    const char *operation = operation_name(box);
+    bool        is_last   = box->at + 1 == box->count;
+
+    (void)item;
+    lua_createtable(L, 0, 5);
+    lua_pushstring(L, operation);
+    lua_setfield(L, -2, "operation");
+    if (strcmp(operation, "touch") == 0 || strcmp(operation, "delete") == 0) {
+        relationship_push(L, &box->change.updates[update_number(box)].relationship);
+        lua_setfield(L, -2, "relationship");
+    }
+    if (box->change.metadata.size > 0) {
+        json_push(L, box->change.metadata);
+        lua_setfield(L, -2, "metadata");
+    }
+    lua_pushstring(L, is_last ? box->change.token.text : box->before.text);
+    lua_setfield(L, -2, "token");
+    lua_pushstring(L, box->change.token.text);
+    lua_setfield(L, -2, "written_at");
+    box->at++;
+}
+
+static const stream_kind changes = { "licet.ChangeStream", sizeof(change_box), true, 1, next_part, push_part };
+
+/* --------------------------------------------------------------------------- method */
+
+typedef struct watch_options {
+    licet_str since;
+    bool      relationships;
+    bool      schema;
+    bool      checkpoints;
+} watch_options;
+
+static uint32_t kinds_of(const watch_options *options)
+{
+    return (options->relationships ? LICET_WATCH_RELATIONSHIPS : 0) | (options->schema ? LICET_WATCH_SCHEMA : 0) |
+           (options->checkpoints ? LICET_WATCH_CHECKPOINTS : 0);
+}
+
+/* The number of seconds at the top of the stack in milliseconds, rounded up: nobody is told too early that nothing
+ * came. */
+static uint32_t wait_at(reader *r)
+{
+    lua_Number seconds;
+    lua_Number ms;
+
+    r->field = "timeout";
+    if (lua_isnil(r->L, -1))
+        return 0;
+    if (lua_type(r->L, -1) != LUA_TNUMBER)
+        refuse(r, -1, "number");
+    seconds = lua_tonumber(r->L, -1);
+    if (!(seconds >= 0))
+        luaL_argerror(r->L, r->arg, "timeout: seconds from 0 on expected");
+    ms = seconds * 1000;
+    if (ms >= (lua_Number)UINT32_MAX)
+        return UINT32_MAX;
+    return (uint32_t)ms + ((lua_Number)(uint32_t)ms < ms ? 1 : 0);
+}
+
+/* engine:watch{since, relationships, schema, checkpoints, resource_types, filters, timeout} -> stream | nil, err */
+int engine_watch(lua_State *L)
+{
+    static const field fields[] = {
+        { "since", FIELD_STRING, offsetof(watch_options, since) },
+        { "relationships", FIELD_BOOLEAN, offsetof(watch_options, relationships) },
+        { "schema", FIELD_BOOLEAN, offsetof(watch_options, schema) },
+        { "checkpoints", FIELD_BOOLEAN, offsetof(watch_options, checkpoints) },
+        { "resource_types", FIELD_ELSEWHERE, 0 },
+        { "filters", FIELD_ELSEWHERE, 0 },
+        { "timeout", FIELD_ELSEWHERE, 0 },
+    };
+    engine_box         *self    = engine_from_lua(L, 1);
+    licet_watch_request request = LICET_WATCH_REQUEST_INIT;
+    watch_options       options = { { NULL, 0 }, true, false, false };
+    reader              r       = READER_INIT(L, 2);
+    licet_error        *error   = NULL;
+    licet_status        status;
+    licet_str          *types;
+    licet_filter       *filters;
+    change_box         *box;
+
+    lua_settop(L, 2);
+    (void)option_push(L, 2, "resource_types"); /* 3 */
+    (void)option_push(L, 2, "filters");        /* 4 */
+    box     = stream_new(L, &changes);         /* 5 */
+    r.field = "resource_types";
+    types   = list_records_new(&r, 3, "list of strings", sizeof *types, &request.resource_type_count);
+    r.field = "filters";
+    filters = list_records_new(&r, 4, "list of filters", sizeof *filters, &request.filter_count);
+    (void)option_push(L, 2, "timeout");
+    box->wait_ms = wait_at(&r);
+
+    r.field = "resource_types";
+    strs_from_lua(&r, 3, types, request.resource_type_count);
+    r.field = "filters";
+    filters_from_lua(&r, 4, filters, request.filter_count);
+    options_read(L, 2, fields, COUNT_OF(fields), &options);
+    request.since          = options.since;
+    request.kinds          = kinds_of(&options);
+    request.resource_types = types;
+    request.filters        = filters;
+    if (request.kinds == 0)
+        luaL_argerror(L, 2, "relationships, schema or checkpoints expected");
+    if (self->engine == NULL)
+        return push_closed(L);
+    status = licet_watch(self->engine, &request, &box->base.stream, &error);
+    if (status == LICET_OK)
+        licet_stream_token(box->base.stream, &box->before);
+    return stream_return(L, 5, self, status, error);
+}
