@@ -102,6 +102,43 @@ describe("an argument of the wrong type", function()
             "document", { "plan", 1 }, "view", "user:ana")
     end)
 
+    it("raises in lookups, permissions, trees and watches", function()
+        raises("string expected, got nil", engine.lookup_resources, engine, "document", "view")
+        raises("limit: positive whole number expected", engine.lookup_resources, engine, "document", "view",
+            "user:ana", { limit = 0 })
+        raises("no field 'wildcards'", engine.lookup_resources, engine, "document", "view", "user:ana",
+            { wildcards = true })
+        raises("context.age: function", engine.lookup_resources, engine, "document", "view", "user:ana",
+            { context = { age = print } })
+        raises("wildcards: boolean expected, got number", engine.lookup_subjects, engine, "document:plan", "view",
+            "user", { wildcards = 1 })
+        raises("permissions: list of strings expected, got string", engine.permissions, engine, "document:plan",
+            "user:ana", { permissions = "view" })
+        raises("item 2: permissions: string expected, got number", engine.permissions, engine, "document:plan",
+            "user:ana", { permissions = { "view", 2 } })
+        raises("no field 'context'", engine.expand, engine, "document:plan", "view", { context = {} })
+        raises("string expected, got table", engine.explain, engine, "document:plan", "view", {})
+        raises("table expected, got string", engine.watch, engine, "x")
+        raises("since: string expected, got number", engine.watch, engine, { since = 1 })
+        raises("timeout: number expected, got string", engine.watch, engine, { timeout = "1" })
+        raises("timeout: seconds from 0 on expected", engine.watch, engine, { timeout = -1 })
+        raises("timeout: seconds from 0 on expected", engine.watch, engine, { timeout = 0 / 0 })
+        raises("item 1: resource_types: string expected", engine.watch, engine, { resource_types = { 1 } })
+        raises("item 1: no field 'colour'", engine.watch, engine, { filters = { { colour = "red" } } })
+        raises("relationships, schema or checkpoints expected", engine.watch, engine, { relationships = false })
+        raises("string expected, got table", engine.schema_impact, engine, {})
+    end)
+
+    it("raises for metadata that are no JSON", function()
+        local update = licet.touch("document:x#owner@user:ana")
+
+        raises("metadata.f: function", engine.write, engine, { update }, nil, { metadata = { f = print } })
+        raises("metadata: table expected, got number", engine.write, engine, { update }, nil, { metadata = 1 })
+        raises("no field 'meta'", engine.write, engine, { update }, nil, { meta = {} })
+        raises("metadata.f: function", engine.delete_relationships, engine,
+            { resource_type = "document", metadata = { f = print } })
+    end)
+
     it("raises for counts that are no positive whole numbers", function()
         for _, limit in ipairs { 0, -1, 1.5, 0 / 0, -1 / 0 } do
             raises("limit: positive whole number expected", engine.read_relationships, engine,
@@ -123,6 +160,11 @@ describe("an argument of the wrong type", function()
         raises("licet.Engine expected", engine.allowed, {}, "document:plan", "view", "user:ana")
         raises("licet.Engine expected", engine.allowed, result, "document:plan", "view", "user:ana")
         raises("licet.Engine expected", engine.close, io.stdout)
+        local stream = assert(engine:lookup_resources("document", "view", "user:ana"))
+        local tree = assert(engine:expand("document:plan", "view"))
+        raises("licet.Stream expected", stream.next, engine)
+        raises("licet.Stream expected", stream.close, tree)
+        raises("licet.Tree expected", tree.to_json, stream)
     end)
 
     it("runs no metamethod of a table that is read", function()

@@ -146,7 +146,7 @@ describe("a context", function()
             ["context.d: an array with holes; licet.null may stand in them"] = { d = licet.array { nil, 1 } },
             ["context.e: keys of several types make neither array nor object"] = { e = licet.array { x = 1 } },
             ["context.?k?: function"] = { ["\nk\27"] = print },
-            ["context.l: the context is too large"] = { l = ("x"):rep(600000) },
+            ["context.l: too large"] = { l = ("x"):rep(600000) },
             ["context: table expected, got number"] = 5,
             [("context.n%s: nested too deeply"):format(("[1]"):rep(63))] = { n = deep },
         } do

@@ -37,6 +37,15 @@ describe("a closed engine", function()
             check = world.failure(engine:check(item[1], item[2], item[3])),
             check_bulk = world.failure(engine:check_bulk { item }),
             filter = world.failure(engine:filter("document", { "plan" }, "view", "user:ana")),
+            permissions = world.failure(engine:permissions("document:plan", "user:ana")),
+            lookup_resources = world.failure(engine:lookup_resources("document", "view", "user:ana")),
+            lookup_subjects = world.failure(engine:lookup_subjects("document:plan", "view", "user")),
+            expand = world.failure(engine:expand("document:plan", "view")),
+            explain = world.failure(engine:explain(item[1], item[2], item[3])),
+            import_relationships = world.failure(engine:import_relationships { "document:a#owner@user:ana" }),
+            export_relationships = world.failure(engine:export_relationships()),
+            watch = world.failure(engine:watch()),
+            schema_impact = world.failure(engine:schema_impact(world.SCHEMA)),
             stats = world.failure(engine:stats()),
         } do
             assert.equal("closed", err.code, name)
@@ -60,6 +69,26 @@ describe("a closed engine", function()
         assert.equal("closed", err.code)
         assert.is_true(result.allowed)
         assert.is_string(token)
+    end)
+
+    it("ends what was being looked up, and leaves trees and traces as they are", function()
+        local engine = world.open()
+        local resources = assert(engine:lookup_resources("document", "view", "user:bo"))
+        local subjects = assert(engine:lookup_subjects("document:plan", "view", "user"))
+        local tree = assert(engine:expand("document:plan", "view"))
+        local trace = assert(engine:explain("document:plan", "view", "user:bo"))
+
+        assert.is_string((resources:next()))
+        engine:close()
+        assert.equal("closed", world.failure(resources:next()).code)
+        assert.equal("closed", world.failure(subjects:next()).code)
+        local raised, err = pcall(resources)
+        assert.is_false(raised)
+        assert.equal("closed", err.code)
+        assert.equal("union", tree.operation)
+        assert.is_true(trace.allowed)
+        assert.is_string(tostring(tree))
+        assert.is_string(tostring(trace))
     end)
 
     it("lets other engines in the same state go on", function()
@@ -206,7 +235,8 @@ describe("a finalizer", function()
             list[i] = "document:d" .. i .. "#owner@user:ana"
         end
         assert(engine:touch(list))
-        for _ = 1, 20 do
+        -- When the collector runs is chance: on until it has run at both times.
+        for round = 1, 1000 do
             local stream = assert(engine:read_relationships { resource_type = "document" })
             local running = true
             local function step()
@@ -223,6 +253,9 @@ describe("a finalizer", function()
                 assert.is_truthy(tostring(relationship):find("^document:"))
             end
             running = false
+            if round >= 20 and codes.misuse then
+                break
+            end
         end
         assert.is_true(codes.misuse)
         for code in pairs(codes) do
@@ -260,7 +293,7 @@ describe("a finalizer", function()
                 assert.is_nil(result.error)
             end
             local ok, allowed = pcall(engine.filter, engine, "document", ids, "view", "user:ana")
-            assert.is_true(ok or allowed:find("the list changed", 1, true) ~= nil)
+            assert.is_true(ok and #allowed <= #ids)
             running = false
         end
         engine:close()
@@ -319,7 +352,11 @@ describe("closing the state", function()
                 local engine = world.open()
                 local _, result = engine:check("document:plan", "view", "user:ana")
                 local stream = assert(engine:read_relationships { resource_type = "document" })
-                KEEP[i] = { engine, result, stream, engine:read_schema() }
+                local found = assert(engine:lookup_resources("document", "view", "user:ana"))
+                local tree = assert(engine:expand("document:plan", "view"))
+                local trace = assert(engine:explain("document:plan", "view", "user:ana"))
+                local timed = assert(licet.open("memory:", { clock = licet.testing.manual_clock(i) }))
+                KEEP[i] = { engine, result, stream, engine:read_schema(), found, tree, trace, timed, timed:stats() }
             end
         ]]))
     end)

@@ -108,4 +108,86 @@ definition document {
         assert.equal("encoding", err.kind)
         assert.equal(1, err.line)
     end)
+
+    it("is compared with another, entry by entry", function()
+        local before = assert(licet.Schema.parse(world.SCHEMA))
+        local after = assert(licet.Schema.parse([[
+caveat grown(age int) { age >= 18 }
+definition user {}
+definition document {
+    relation owner: user
+    relation viewer: user
+    relation signer: user
+    permission edit = owner + signer
+    permission view = viewer + edit
+}
+]]))
+        local diff = assert(before:diff(after))
+
+        assert.same({
+            { kind = "caveat_added", caveat = "grown" },
+            { kind = "permission_expr_changed", definition = "document", name = "edit", before = "owner",
+                after = "owner + signer" },
+            { kind = "relation_added", definition = "document", name = "signer", after = "user" },
+            { kind = "relation_subject_type_removed", definition = "document", name = "viewer",
+                before = "group#member" },
+            { kind = "relation_subject_type_removed", definition = "document", name = "viewer", before = "user:*" },
+            { kind = "definition_removed", definition = "group" },
+        }, diff)
+        assert.same({}, assert(before:diff(before)))
+        assert.is_truthy(world.raised(before.diff, before, world.SCHEMA)
+            :find("licet.Schema expected, got string", 1, true))
+    end)
+
+    it("tells what a relation takes part in, and what a permission reads", function()
+        local schema = assert(licet.Schema.parse(world.SCHEMA))
+
+        assert.same({
+            { kind = "permission", definition = "document", name = "edit" },
+            { kind = "permission", definition = "document", name = "view" },
+        }, assert(schema:computable_permissions("document", "owner")))
+        assert.same({}, assert(schema:computable_permissions("document", "owner", "gr")))
+        assert.is_true(#assert(schema:computable_permissions("user")) > 0)
+        assert.same({
+            { kind = "permission", definition = "document", name = "edit" },
+            { kind = "relation", definition = "document", name = "owner" },
+            { kind = "relation", definition = "document", name = "viewer" },
+            { kind = "relation", definition = "group", name = "member" },
+        }, assert(schema:dependent_relations("document", "view")))
+        assert.equal("not_found", world.failure(schema:computable_permissions("planet", "owner")).code)
+        assert.equal("not_found", world.failure(schema:dependent_relations("document", "sign")).code)
+        assert.equal("invalid_argument", world.failure(schema:dependent_relations("document", "owner")).code)
+    end)
+
+    it("describes itself as tables", function()
+        local schema = assert(licet.Schema.parse([[
+caveat grown(age int, least int) { age >= least }
+
+/** People. */
+definition user {}
+
+definition document {
+    relation owner: user | user:* | user with grown
+    permission edit = owner
+}
+]]))
+        local whole = assert(schema:reflect())
+        local part = assert(schema:reflect { { definition = "doc" } })
+
+        assert.equal(2, #whole.definitions)
+        assert.equal("user", whole.definitions[2].name)
+        assert.equal("/** People. */", whole.definitions[2].comment)
+        assert.equal("grown", whole.caveats[1].name)
+        assert.equal("age", whole.caveats[1].parameters[1].name)
+        assert.equal("int", whole.caveats[1].parameters[1].type)
+        assert.equal(1, #part.definitions)
+        assert.same({}, part.caveats)
+        assert.equal("owner", part.definitions[1].relations[1].name)
+        assert.equal(3, #part.definitions[1].relations[1].subject_types)
+        assert.equal("edit", part.definitions[1].permissions[1].name)
+        assert.equal("invalid_argument", world.failure(schema:reflect { { relation = "owner" } }).code)
+        assert.is_truthy(world.raised(schema.reflect, schema, { { colour = "x" } })
+            :find("item 1: no field 'colour'", 1, true))
+        assert.is_truthy(world.raised(schema.reflect, schema, "doc"):find("list of filters expected", 1, true))
+    end)
 end)

@@ -68,6 +68,19 @@ licet_status counted_check_bulk(licet_engine *engine, const licet_check_request 
     return status;
 }
 
+/* A failed one may hand out both. */
+licet_status counted_explain(licet_engine *engine, const licet_check_request *request, licet_trace **trace,
+                             licet_error **error)
+{
+    licet_status status;
+
+    if (refused(&status))
+        return status;
+    status = licet_explain(engine, request, trace, error);
+    live += (*trace != NULL) + (*error != NULL);
+    return status;
+}
+
 void counted_engine_retain(licet_engine *engine)
 {
     live += engine != NULL;
@@ -96,6 +109,30 @@ void counted_stream_release(licet_stream *stream)
 {
     live -= stream != NULL;
     licet_stream_release(stream);
+}
+
+void counted_tree_release(licet_tree *tree)
+{
+    live -= tree != NULL;
+    licet_tree_release(tree);
+}
+
+void counted_trace_release(licet_trace *trace)
+{
+    live -= trace != NULL;
+    licet_trace_release(trace);
+}
+
+void counted_import_release(licet_import *import)
+{
+    live -= import != NULL;
+    licet_import_release(import);
+}
+
+void counted_schema_report_release(licet_schema_report *report)
+{
+    live -= report != NULL;
+    licet_schema_report_release(report);
 }
 
 void counted_report_release(licet_report *report)

@@ -11,11 +11,11 @@ local function run(command)
 end
 
 local cc = "cc -std=c11 -O1 -g -fPIC -Ibindings/lua -Itests/lua/support " ..
-    "$(pkg-config --cflags " .. lua .. " | sed 's/-I/-isystem /g') $(pkg-config --cflags licet) "
+    "$(pkg-config --cflags " .. lua .. " | sed 's/-I/-isystem /g') $(pkg-config --cflags licet jansson) "
 
 run(cc .. "-c tests/lua/support/counting.c -o '" .. path .. ".o'")
 run(cc .. "-shared -include tests/lua/support/counting.h bindings/lua/*.c '" .. path .. ".o' -o '" .. path ..
-    "' $(pkg-config --libs licet)")
+    "' $(pkg-config --libs licet jansson)")
 
 local core = assert(package.loadlib(path, "luaopen_licet_core"))
 local counting = assert(package.loadlib(path, "luaopen_counting"))
