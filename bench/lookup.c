@@ -130,7 +130,7 @@ static void add(licet_update *update, char *text, size_t size, const char *forma
                "row");
 }
 
-static void write(licet_engine *engine, licet_update *updates, size_t count)
+static void write_rows(licet_engine *engine, licet_update *updates, size_t count)
 {
     licet_write_request request = LICET_WRITE_REQUEST_INIT;
     licet_error        *error   = NULL;
@@ -153,13 +153,13 @@ static licet_engine *open_many(void)
                "schema");
     for (unsigned folder = 0; folder < 100; folder++, count++)
         add(&updates[count], texts[count], sizeof texts[count], "folder:f%u#viewer@user:u%u", folder, 0);
-    write(engine, updates, count);
+    write_rows(engine, updates, count);
     for (unsigned d = 0; d < MANY; d += 500) {
         for (unsigned i = 0; i < 500; i++) {
             add(&updates[2 * i], texts[2 * i], sizeof texts[0], "document:d%u#parent@folder:f%u", d + i, (d + i) % 100);
             add(&updates[2 * i + 1], texts[2 * i + 1], sizeof texts[0], "document:d%u#viewer@user:u%u", d + i, 1);
         }
-        write(engine, updates, 1000);
+        write_rows(engine, updates, 1000);
     }
     return engine;
 }
