@@ -1,7 +1,5 @@
-/* Engine.check_bulk() and Engine.filter(): many questions in one call of the core. */
+/* Engine.check_bulk(): many questions in one call of the core. */
 #include "bulk.h"
-
-#include <string.h>
 
 #include "context.h"
 #include "convert.h"
@@ -9,17 +7,12 @@
 #include "error.h"
 #include "result.h"
 
-/* From here on a bulk lets other threads run meanwhile: about 40 us of work, against 0.1 us for letting go and up to
- * 5 ms for getting the lock back from a thread that computes. */
-#define BULK_UNLOCK_COUNT 256
-
 /* A bulk in the making: requests, their answers, and what their views point into. */
 typedef struct bulk {
     size_t               count;
     licet_check_request *requests;
     licet_result        *results;
     PyObject            *kept;     /* a tuple of what holds the strings */
-    char                *text;     /* or the text itself, made here */
     licet_context       *context;  /* of all questions that have none of their own, or NULL */
     context_text        *contexts; /* of the questions that have one of their own; NULL when none has */
 } bulk;
@@ -34,7 +27,6 @@ static void bulk_clear(bulk *b)
     PyMem_Free(b->requests);
     PyMem_Free(b->results);
     PyMem_Free(b->contexts);
-    PyMem_Free(b->text);
     Py_XDECREF(b->kept);
 }
 
@@ -190,118 +182,4 @@ PyObject *engine_check_bulk(PyObject *self, PyTypeObject *cls, PyObject *const *
         results = bulk_results(self, state, &b);
     bulk_clear(&b);
     return results;
-}
-
-/* Bytes of all "type:id" texts together, or 0 with an exception set. */
-static size_t objects_size(module_state *state, licet_str type, PyObject *ids)
-{
-    size_t total = 1;
-
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ids); i++) {
-        licet_str id;
-
-        if (!str_from_py(state, PyTuple_GET_ITEM(ids, i), "id", &id))
-            return 0;
-        if (__builtin_add_overflow(total, type.size + 1, &total) || __builtin_add_overflow(total, id.size, &total)) {
-            PyErr_NoMemory();
-            return 0;
-        }
-    }
-    return total;
-}
-
-/* Writes "type:id" at `to` and returns where the next one goes. */
-static char *object_text(char *to, licet_str type, PyObject *id, licet_str *object)
-{
-    Py_ssize_t  size;
-    const char *data = PyUnicode_AsUTF8AndSize(id, &size); /* objects_size() has seen it succeed; it is kept */
-
-    object->data = to;
-    object->size = type.size + 1 + (size_t)size;
-    if (type.size > 0)
-        memcpy(to, type.data, type.size);
-    to[type.size] = ':';
-    if (size > 0)
-        memcpy(to + type.size + 1, data, (size_t)size);
-    return to + object->size;
-}
-
-static bool bulk_from_ids(module_state *state, licet_str type, PyObject *ids, licet_str permission, licet_str subject,
-                          bulk *b)
-{
-    size_t total = objects_size(state, type, ids);
-    char  *at;
-
-    if (total == 0 || !bulk_reserve(b, (size_t)PyTuple_GET_SIZE(ids)))
-        return false;
-    at = b->text = PyMem_Malloc(total);
-    if (at == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < b->count; i++) {
-        at = object_text(at, type, PyTuple_GET_ITEM(ids, (Py_ssize_t)i), &b->requests[i].resource);
-        b->requests[i].permission       = permission;
-        b->requests[i].subject          = subject;
-        b->requests[i].prepared_context = b->context;
-    }
-    return true;
-}
-
-/* The ids whose answer is a definite yes. One that could not be answered fails the whole: leaving it out would make
- * "unknown" look like "no". */
-static PyObject *ids_allowed(module_state *state, PyObject *ids, bulk *b)
-{
-    PyObject *list = PyList_New(0);
-
-    for (size_t i = 0; list != NULL && i < b->count; i++) {
-        licet_result *result = &b->results[i];
-        licet_error  *error  = result->error;
-
-        if (result->status != LICET_OK) {
-            result->error = NULL;
-            raise_error(state, result->status, error);
-            Py_CLEAR(list);
-        } else if (licet_result_allowed(result) && PyList_Append(list, PyTuple_GET_ITEM(ids, (Py_ssize_t)i)) < 0) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
-}
-
-const char engine_filter_doc[] =
-    "filter($self, /, resource_type, ids, permission, subject, *, context=None, consistency=None)\n--\n\n"
-    "Those of `ids` on which the subject has the permission, in their order: a list of str.\n\n"
-    "resource_type  \"document\"\n"
-    "ids            an iterable of str, at most 10,000\n"
-    "context        as for allowed()\n\n"
-    "Only a definite yes counts. All are asked at one revision; if one can not be answered, its error is\n"
-    "raised. Raises and blocks as check_bulk(), and raises NotFound for unknown names. Any thread.";
-
-PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
-{
-    static const signature sig = {
-        "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "context", "consistency" }
-    };
-    module_state     *state = state_of(cls);
-    licet_consistency consistency;
-    licet_str         type;
-    licet_str         permission;
-    licet_str         subject;
-    bulk              b       = { 0 };
-    PyObject         *arg[6]  = { NULL };
-    PyObject         *allowed = NULL;
-
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource_type", &type) ||
-        !str_from_py(state, arg[2], "permission", &permission) || !str_from_py(state, arg[3], "subject", &subject) ||
-        !consistency_from_py(state, arg[5], &consistency))
-        return NULL;
-    if (PyUnicode_Check(arg[1]))
-        return PyErr_Format(PyExc_TypeError, "ids must be an iterable of str, not a str");
-    b.kept = PySequence_Tuple(arg[1]);
-    if (b.kept != NULL && context_prepare(state, arg[4], engine_is_strict(self), &b.context) &&
-        bulk_from_ids(state, type, b.kept, permission, subject, &b) && bulk_run(self, state, &b, consistency))
-        allowed = ids_allowed(state, b.kept, &b);
-    bulk_clear(&b);
-    return allowed;
 }

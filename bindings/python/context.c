@@ -39,6 +39,7 @@ typedef struct writer {
     module_state *state;
     context_text *text;
     bool          sorted; /* keys in order */
+    const char   *name;   /* of the whole, in errors */
     size_t        depth;
     frame         frames[CONTEXT_DEPTH];
 } writer;
@@ -67,7 +68,7 @@ static PyObject *path_of_item(const frame *f)
 /* "context.hours[2]": where the value is that was about to be written. NULL: an exception is set. */
 static PyObject *path_of(const writer *w)
 {
-    PyObject *path = PyUnicode_FromString("context");
+    PyObject *path = PyUnicode_FromString(w->name);
 
     for (size_t i = 0; path != NULL && i < w->depth && w->frames[i].at > 0; i++)
         PyUnicode_AppendAndDel(&path, path_of_item(&w->frames[i]));
@@ -358,7 +359,7 @@ static bool write_next(writer *w)
     return write_text(w, PyTuple_GET_ITEM(item, 0)) && put_char(w, ':') && write_value(w, PyTuple_GET_ITEM(item, 1));
 }
 
-static bool write_dict(module_state *state, PyObject *dict, bool sorted, context_text *text)
+static bool write_dict(module_state *state, PyObject *dict, const char *name, bool sorted, context_text *text)
 {
     writer w;
     bool   done;
@@ -366,6 +367,7 @@ static bool write_dict(module_state *state, PyObject *dict, bool sorted, context
     w.state  = state;
     w.text   = text;
     w.sorted = sorted;
+    w.name   = name;
     w.depth  = 0;
     done     = container_begin(&w, dict);
     while (done && w.depth > 0)
@@ -377,26 +379,36 @@ static bool write_dict(module_state *state, PyObject *dict, bool sorted, context
 
 /* ----------------------------------------------------------------------------- entries */
 
-static bool refuse_context(PyObject *value)
+static bool refuse_object(PyObject *value, const char *name)
 {
-    PyErr_Format(PyExc_TypeError, "context must be a dict, or a JSON object as a str, not %.100s",
+    PyErr_Format(PyExc_TypeError, "%s must be a dict, or a JSON object as a str, not %.100s", name,
                  Py_TYPE(value)->tp_name);
     return false;
 }
 
-bool context_from_py(module_state *state, PyObject *value, context_text *text, licet_str *view)
+static bool object_from_py(module_state *state, PyObject *value, const char *name, context_text *text, licet_str *view)
 {
     *view = (licet_str){ NULL, 0 };
     if (value == NULL || value == Py_None)
         return true;
     if (PyUnicode_Check(value))
-        return str_from_py(state, value, "context", view);
+        return str_from_py(state, value, name, view);
     if (!PyDict_Check(value))
-        return refuse_context(value);
-    if (!write_dict(state, value, false, text))
+        return refuse_object(value, name);
+    if (!write_dict(state, value, name, false, text))
         return false;
     *view = (licet_str){ text->data, text->size };
     return true;
+}
+
+bool context_from_py(module_state *state, PyObject *value, context_text *text, licet_str *view)
+{
+    return object_from_py(state, value, "context", text, view);
+}
+
+bool metadata_from_py(module_state *state, PyObject *value, context_text *text, licet_str *view)
+{
+    return object_from_py(state, value, "metadata", text, view);
 }
 
 bool context_prepare(module_state *state, PyObject *value, bool strict, licet_context **context)
@@ -429,11 +441,11 @@ PyObject *context_text_of(PyObject *module, PyObject *value)
     context_text text;
 
     if (!PyDict_Check(value)) {
-        refuse_context(value);
+        refuse_object(value, "context");
         return NULL;
     }
     context_text_init(&text);
-    if (write_dict(PyModule_GetState(module), value, true, &text))
+    if (write_dict(PyModule_GetState(module), value, "context", true, &text))
         result = str_to_py((licet_str){ text.data, text.size });
     context_text_clear(&text);
     return result;

@@ -24,6 +24,9 @@ void context_text_clear(context_text *text); /* may run twice */
 /* A dict, or a str that is a JSON text already; NULL and None are "not given". The view is of `value` or of the text. */
 bool context_from_py(module_state *state, PyObject *value, context_text *text, licet_str *view);
 
+/* The same for what a write has to say about itself; errors name the place in it as they would in a context. */
+bool metadata_from_py(module_state *state, PyObject *value, context_text *text, licet_str *view);
+
 /* The same for any number of checks: read once. *context is NULL when none is given. */
 bool context_prepare(module_state *state, PyObject *value, bool strict, licet_context **context);
 

@@ -153,7 +153,7 @@ bool path_from_py(PyObject *value, PyObject **bytes, licet_str *view)
 
 /* The fields of a record, or NULL. Anybody can make a tuple of a named tuple's class with another length, so the
  * length is checked as well. */
-static PyObject *const *record_fields(module_state *state, record_kind kind, PyObject *value)
+PyObject *const *record_fields(module_state *state, record_kind kind, PyObject *value)
 {
 #define RECORD_FIELDS(name, module, class, fields) fields,
     static const Py_ssize_t field_counts[] = { RECORD_LIST(RECORD_FIELDS) };
@@ -245,9 +245,7 @@ bool filter_from_py(module_state *state, PyObject *value, licet_filter *filter)
     return false;
 }
 
-/* An iterable, and room for one element of the core's for each of its items. A str is an iterable too, of
- * characters, which is never what was meant. */
-static bool elements_from_py(PyObject *value, const char *what, size_t element_size, PyObject **kept, void **elements)
+bool elements_from_py(PyObject *value, const char *what, size_t element_size, PyObject **kept, void **elements)
 {
     *elements = NULL;
     *kept     = NULL;
@@ -262,6 +260,44 @@ static bool elements_from_py(PyObject *value, const char *what, size_t element_s
     if (*elements == NULL)
         PyErr_NoMemory();
     return *elements != NULL;
+}
+
+bool strs_from_py(module_state *state, PyObject *value, const char *what, licet_str **texts, size_t *count,
+                  PyObject **kept)
+{
+    void *elements = NULL;
+
+    *texts = NULL;
+    *count = 0;
+    *kept  = NULL;
+    if (PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be an iterable of str, not a str", what);
+        return false;
+    }
+    if (!elements_from_py(value, what, sizeof **texts, kept, &elements))
+        return false;
+    *texts = elements;
+    *count = (size_t)PyTuple_GET_SIZE(*kept);
+    for (size_t i = 0; i < *count; i++)
+        if (!str_from_py(state, PyTuple_GET_ITEM(*kept, (Py_ssize_t)i), what, &(*texts)[i]))
+            return false;
+    return true;
+}
+
+bool filters_from_py(module_state *state, PyObject *value, licet_filter **filters, size_t *count, PyObject **kept)
+{
+    void *elements = NULL;
+
+    *filters = NULL;
+    *count   = 0;
+    if (!elements_from_py(value, "filters", sizeof **filters, kept, &elements))
+        return false;
+    *filters = elements;
+    *count   = (size_t)PyTuple_GET_SIZE(*kept);
+    for (size_t i = 0; i < *count; i++)
+        if (!filter_from_py(state, PyTuple_GET_ITEM(*kept, (Py_ssize_t)i), &(*filters)[i]))
+            return false;
+    return true;
 }
 
 /* Both pairs, Update and Precondition, begin with a number of an enumeration that counts from 1. */
@@ -361,6 +397,42 @@ PyObject *optional_str_to_py(licet_str text)
     return text.data == NULL ? Py_NewRef(Py_None) : str_to_py(text);
 }
 
+PyObject *filled_str_to_py(licet_str text)
+{
+    return text.size == 0 ? Py_NewRef(Py_None) : str_to_py(text);
+}
+
+PyObject *strs_to_py(const licet_str *texts, size_t count)
+{
+    PyObject *list = PyTuple_New((Py_ssize_t)count);
+
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *text = str_to_py(texts[i]);
+
+        if (text == NULL)
+            Py_CLEAR(list);
+        else
+            PyTuple_SET_ITEM(list, (Py_ssize_t)i, text);
+    }
+    return list;
+}
+
+PyObject *json_to_py(module_state *state, PyObject *text)
+{
+    PyObject *value;
+
+    if (text == NULL)
+        return NULL;
+    value = PyObject_CallFunctionObjArgs(state->json_loads, text, NULL);
+    Py_DECREF(text);
+    return value;
+}
+
+PyObject *permissionship_to_py(module_state *state, licet_permissionship permissionship)
+{
+    return Py_NewRef(state->permissionships[permissionship]);
+}
+
 PyObject *token_to_py(const licet_token *token)
 {
     return token->text[0] == '\0' ? Py_NewRef(Py_None) : PyUnicode_FromString(token->text);
@@ -372,6 +444,15 @@ PyObject *buffer_to_py(licet_buffer *buffer)
 
     licet_buffer_clear(buffer);
     return text;
+}
+
+PyObject *lines_to_py(licet_buffer *buffer)
+{
+    const bool ends  = buffer->size > 0 && buffer->data[buffer->size - 1] == '\n';
+    PyObject  *lines = str_to_py((licet_str){ buffer->data, ends ? buffer->size - 1 : buffer->size });
+
+    licet_buffer_clear(buffer);
+    return lines;
 }
 
 /* What the class's own _make() does, without running Python code. */
@@ -390,31 +471,51 @@ PyObject *record_to_py(module_state *state, record_kind kind, PyObject *fields)
     return record;
 }
 
-/* Fills the next field; once one failed, the rest are left alone. */
-static void add_field(PyObject *fields, Py_ssize_t *at, PyObject *value)
+PyObject *fields_of(PyObject *const *values, Py_ssize_t count)
 {
-    if (value != NULL)
-        PyTuple_SET_ITEM(fields, (*at)++, value);
+    PyObject *fields = NULL;
+    bool      whole  = true;
+
+    for (Py_ssize_t i = 0; i < count; i++)
+        whole = whole && values[i] != NULL;
+    if (whole)
+        fields = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (fields != NULL)
+            PyTuple_SET_ITEM(fields, i, values[i]);
+        else
+            Py_XDECREF(values[i]);
+    }
+    return fields;
 }
 
 PyObject *relationship_fields(const licet_relationship *relationship)
 {
-    PyObject  *fields = PyTuple_New(9);
-    Py_ssize_t at     = 0;
+    PyObject *values[] = {
+        str_to_py(relationship->resource_type),
+        str_to_py(relationship->resource_id),
+        str_to_py(relationship->relation),
+        str_to_py(relationship->subject_type),
+        str_to_py(relationship->subject_id),
+        optional_str_to_py(relationship->subject_relation),
+        optional_str_to_py(relationship->caveat_name),
+        optional_str_to_py(relationship->caveat_context),
+        optional_str_to_py(relationship->expiration),
+    };
 
-    if (fields == NULL)
-        return NULL;
-    add_field(fields, &at, str_to_py(relationship->resource_type));
-    add_field(fields, &at, str_to_py(relationship->resource_id));
-    add_field(fields, &at, str_to_py(relationship->relation));
-    add_field(fields, &at, str_to_py(relationship->subject_type));
-    add_field(fields, &at, str_to_py(relationship->subject_id));
-    add_field(fields, &at, optional_str_to_py(relationship->subject_relation));
-    add_field(fields, &at, optional_str_to_py(relationship->caveat_name));
-    add_field(fields, &at, optional_str_to_py(relationship->caveat_context));
-    add_field(fields, &at, optional_str_to_py(relationship->expiration));
-    if (at == 9)
-        return fields;
-    Py_DECREF(fields);
-    return NULL;
+    return fields_of(values, 9);
+}
+
+PyObject *relationship_text_to_py(module_state *state, licet_str text)
+{
+    licet_relationship relationship = LICET_RELATIONSHIP_INIT;
+    licet_error       *error        = NULL;
+    licet_status       status;
+
+    if (text.size == 0)
+        return Py_NewRef(Py_None);
+    status = licet_relationship_parse(text, &relationship, &error);
+    if (status != LICET_OK)
+        return raise_error(state, status, error);
+    return record_to_py(state, RECORD_relationship, relationship_fields(&relationship));
 }

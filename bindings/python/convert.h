@@ -6,7 +6,7 @@
 
 /* ---------------------------------------------------------------- arguments of a call */
 
-#define PARAMETERS_MAX 10
+#define PARAMETERS_MAX 12
 
 typedef struct signature {
     const char *name;
@@ -83,6 +83,20 @@ bool filter_from_py(module_state *state, PyObject *value, licet_filter *filter);
 #define FILTER_PARAMETER_COUNT 7
 bool filter_from_arguments(module_state *state, PyObject *const *values, licet_filter *filter);
 
+/* An iterable of anything as a tuple, a new reference, and room for one element of the core's for each item, which is for
+ * PyMem_Free, also when it fails; *kept may be NULL then. A str is refused: its characters are never what was meant. */
+bool elements_from_py(PyObject *value, const char *what, size_t element_size, PyObject **kept, void **elements);
+
+/* An iterable of str. *texts is for PyMem_Free; the views are of *kept, a new reference or NULL. */
+bool strs_from_py(module_state *state, PyObject *value, const char *what, licet_str **texts, size_t *count,
+                  PyObject **kept);
+
+/* An iterable of Filter. The same. */
+bool filters_from_py(module_state *state, PyObject *value, licet_filter **filters, size_t *count, PyObject **kept);
+
+/* The fields of a record of this kind; NULL, and nothing is set, for anything else. */
+PyObject *const *record_fields(module_state *state, record_kind kind, PyObject *value);
+
 /* An iterable of Precondition. *preconditions is for PyMem_Free; the views are of *kept, a new reference. */
 bool preconditions_from_py(module_state *state, PyObject *value, licet_precondition **preconditions, size_t *count,
                            PyObject **kept);
@@ -96,11 +110,29 @@ PyObject *str_to_py(licet_str text);             /* valid UTF-8 from the core */
 PyObject *optional_str_to_py(licet_str text);    /* None for "not given" */
 PyObject *token_to_py(const licet_token *token); /* None for the empty one */
 PyObject *buffer_to_py(licet_buffer *buffer);    /* takes what the buffer holds */
+PyObject *lines_to_py(licet_buffer *buffer); /* the same for lines, of which the last does not end in a Python str */
 
 /* A record of this kind. Takes fields, an exact tuple of the right length, also when it fails; NULL passes through. */
 PyObject *record_to_py(module_state *state, record_kind kind, PyObject *fields);
 
-/* The nine fields of a Relationship, as a tuple. Copies the views and runs no Python code before it has done so. */
+PyObject *filled_str_to_py(licet_str text); /* None for the empty one */
+
+/* Texts as a tuple of str. */
+PyObject *strs_to_py(const licet_str *texts, size_t count);
+
+/* A JSON document as values, by Python's own reader. Takes text, a str; NULL passes through. */
+PyObject *json_to_py(module_state *state, PyObject *text);
+
+/* licet.Permissionship's member; a new reference. */
+PyObject *permissionship_to_py(module_state *state, licet_permissionship permissionship);
+
+/* An exact tuple of these values, of which each is taken, also when it fails: when one of them is NULL. */
+PyObject *fields_of(PyObject *const *values, Py_ssize_t count);
+
+/* The nine fields of a Relationship, as a tuple. */
 PyObject *relationship_fields(const licet_relationship *relationship);
+
+/* A Relationship of the core's text; None for the empty one. */
+PyObject *relationship_text_to_py(module_state *state, licet_str text);
 
 #endif

@@ -10,9 +10,12 @@
 #include "context.h"
 #include "convert.h"
 #include "error.h"
+#include "lookup.h"
 #include "result.h"
 #include "schema.h"
 #include "stream.h"
+#include "transfer.h"
+#include "tree.h"
 
 typedef struct engine_object {
     PyObject_HEAD licet_engine *engine; /* ours; never NULL, also after close() */
@@ -219,40 +222,57 @@ static PyObject *write_request(PyObject *self, module_state *state, const licet_
     return status == LICET_OK ? token_to_py(&token) : raise_error(state, status, error);
 }
 
-PyDoc_STRVAR(engine_write_doc,
-             "write($self, /, updates, preconditions=())\n--\n\n"
-             "Changes relationships: all of the updates or none. Returns the token that makes them visible.\n\n"
-             "updates        an iterable of licet.create(), licet.touch() and licet.delete(); at most 1,000\n"
-             "preconditions  an iterable of licet.must_match() and licet.must_not_match(); at most 1,000\n\n"
-             "Raises InvalidArgument, NotFound, AlreadyExists, PreconditionFailed, LimitExceeded, Unsupported,\n"
-             "OutOfMemory, Closed, TypeError. Nothing is changed then.\n"
-             "Blocks while another write is in progress, without the interpreter's lock. Any thread.");
+PyDoc_STRVAR(
+    engine_write_doc,
+    "write($self, /, updates, preconditions=(), *, metadata=None)\n--\n\n"
+    "Changes relationships: all of the updates or none. Returns the token that makes them visible.\n\n"
+    "updates        an iterable of licet.create(), licet.touch() and licet.delete(); at most 1,000\n"
+    "preconditions  an iterable of licet.must_match() and licet.must_not_match(); at most 1,000\n"
+    "metadata       a dict of what JSON has, or a JSON object as a str, of at most 65,000 bytes: comes with the\n"
+    "               changes that watch() tells\n\n"
+    "Raises InvalidArgument, NotFound, AlreadyExists, PreconditionFailed, LimitExceeded, Unsupported,\n"
+    "OutOfMemory, Closed, TypeError. Nothing is changed then.\n"
+    "Blocks while another write is in progress, without the interpreter's lock. Any thread.");
+
+/* What a method needs while it writes. */
+typedef struct writing {
+    licet_update       *updates;
+    licet_precondition *preconditions;
+    PyObject           *kept_updates;
+    PyObject           *kept_preconditions;
+    context_text        metadata;
+} writing;
+
+static void writing_clear(writing *w)
+{
+    context_text_clear(&w->metadata);
+    PyMem_Free(w->updates);
+    PyMem_Free(w->preconditions);
+    Py_XDECREF(w->kept_updates);
+    Py_XDECREF(w->kept_preconditions);
+}
 
 static PyObject *engine_write(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    static const signature sig                = { "write", 1, 2, { "updates", "preconditions" } };
-    module_state          *state              = state_of(cls);
-    licet_write_request    request            = LICET_WRITE_REQUEST_INIT;
-    licet_update          *updates            = NULL;
-    licet_precondition    *preconditions      = NULL;
-    PyObject              *arg[2]             = { NULL };
-    PyObject              *kept_updates       = NULL;
-    PyObject              *kept_preconditions = NULL;
-    PyObject              *token              = NULL;
+    static const signature sig     = { "write", 1, 2, { "updates", "preconditions", "metadata" } };
+    module_state          *state   = state_of(cls);
+    licet_write_request    request = LICET_WRITE_REQUEST_INIT;
+    writing                w       = { .updates = NULL };
+    PyObject              *arg[3]  = { NULL };
+    PyObject              *token   = NULL;
 
     if (!unpack(&sig, args, nargs, kwnames, arg))
         return NULL;
-    if (updates_from_py(state, arg[0], &updates, &request.update_count, &kept_updates) &&
-        preconditions_from_py(state, arg[1], &preconditions, &request.precondition_count, &kept_preconditions)) {
-        request.updates       = updates;
-        request.preconditions = preconditions;
+    context_text_init(&w.metadata);
+    if (updates_from_py(state, arg[0], &w.updates, &request.update_count, &w.kept_updates) &&
+        preconditions_from_py(state, arg[1], &w.preconditions, &request.precondition_count, &w.kept_preconditions) &&
+        metadata_from_py(state, arg[2], &w.metadata, &request.metadata)) {
+        request.updates       = w.updates;
+        request.preconditions = w.preconditions;
         token                 = write_request(self, state, &request);
     }
-    PyMem_Free(updates);
-    PyMem_Free(preconditions);
-    Py_XDECREF(kept_updates);
-    Py_XDECREF(kept_preconditions);
+    writing_clear(&w);
     return token;
 }
 
@@ -343,10 +363,11 @@ static PyObject *delete_request(PyObject *self, module_state *state, const licet
 PyDoc_STRVAR(engine_delete_relationships_doc,
              "delete_relationships($self, /, *, resource_type=None, resource_id=None, resource_id_prefix=None, "
              "relation=None, subject_type=None, subject_id=None, subject_relation=None, limit=None, "
-             "allow_partial=False, preconditions=())\n--\n\n"
+             "allow_partial=False, preconditions=(), metadata=None)\n--\n\n"
              "Deletes what a filter selects, in one transaction. Returns a Deletion.\n\n"
              "The filter is that of read_relationships(): one field at least. When more than `limit` relationships\n"
-             "match, nothing is deleted, unless allow_partial is true: then `limit` of them are.\n\n"
+             "match, nothing is deleted, unless allow_partial is true: then `limit` of them are. metadata is that of\n"
+             "write().\n\n"
              "Raises InvalidArgument, NotFound, PreconditionFailed, LimitExceeded, OutOfMemory, Closed, TypeError.\n"
              "Blocks while another write is in progress, without the interpreter's lock. Any thread.");
 
@@ -354,13 +375,12 @@ static PyObject *engine_delete_relationships(PyObject *self, PyTypeObject *cls, 
                                              PyObject *kwnames)
 {
     static const signature sig = {
-        "delete_relationships", 0, 0, { FILTER_PARAMETERS, "limit", "allow_partial", "preconditions" }
+        "delete_relationships", 0, 0, { FILTER_PARAMETERS, "limit", "allow_partial", "preconditions", "metadata" }
     };
     module_state        *state                           = state_of(cls);
     licet_delete_request request                         = LICET_DELETE_REQUEST_INIT;
-    licet_precondition  *preconditions                   = NULL;
-    PyObject            *arg[FILTER_PARAMETER_COUNT + 3] = { NULL };
-    PyObject            *kept                            = NULL;
+    writing              w                               = { .updates = NULL };
+    PyObject            *arg[FILTER_PARAMETER_COUNT + 4] = { NULL };
     PyObject            *deletion                        = NULL;
     uint64_t             limit                           = 0;
     int                  partial                         = 0;
@@ -372,12 +392,13 @@ static PyObject *engine_delete_relationships(PyObject *self, PyTypeObject *cls, 
         return NULL;
     request.limit         = (uint32_t)limit;
     request.allow_partial = partial == 1;
-    if (preconditions_from_py(state, arg[9], &preconditions, &request.precondition_count, &kept)) {
-        request.preconditions = preconditions;
+    context_text_init(&w.metadata);
+    if (preconditions_from_py(state, arg[9], &w.preconditions, &request.precondition_count, &w.kept_preconditions) &&
+        metadata_from_py(state, arg[10], &w.metadata, &request.metadata)) {
+        request.preconditions = w.preconditions;
         deletion              = delete_request(self, state, &request);
     }
-    PyMem_Free(preconditions);
-    Py_XDECREF(kept);
+    writing_clear(&w);
     return deletion;
 }
 
@@ -416,7 +437,8 @@ static PyObject *engine_read_relationships(PyObject *self, PyTypeObject *cls, Py
         return NULL;
     request.limit = (uint32_t)limit;
     status        = licet_read_relationships(engine_handle(self), &request, &stream, &error);
-    return status == LICET_OK ? stream_to_py(state, self, stream) : raise_error(state, status, error);
+    return status == LICET_OK ? stream_to_py(state, STREAM_RELATIONSHIPS, self, stream)
+                              : raise_error(state, status, error);
 }
 
 /* --------------------------------------------------------------------------- checking */
@@ -580,6 +602,11 @@ static PyMethodDef engine_methods[] = {
     { "check", AS_METHOD(engine_check), METHOD_FLAGS, engine_check_doc },
     { "check_bulk", AS_METHOD(engine_check_bulk), METHOD_FLAGS, engine_check_bulk_doc },
     { "filter", AS_METHOD(engine_filter), METHOD_FLAGS, engine_filter_doc },
+    { "permissions", AS_METHOD(engine_permissions), METHOD_FLAGS, engine_permissions_doc },
+    { "lookup_resources", AS_METHOD(engine_lookup_resources), METHOD_FLAGS, engine_lookup_resources_doc },
+    { "lookup_subjects", AS_METHOD(engine_lookup_subjects), METHOD_FLAGS, engine_lookup_subjects_doc },
+    { "expand", AS_METHOD(engine_expand), METHOD_FLAGS, engine_expand_doc },
+    { "explain", AS_METHOD(engine_explain), METHOD_FLAGS, engine_explain_doc },
     { "write_schema", AS_METHOD(engine_write_schema), METHOD_FLAGS, engine_write_schema_doc },
     { "read_schema", AS_METHOD(engine_read_schema), METHOD_FLAGS, engine_read_schema_doc },
     { "write", AS_METHOD(engine_write), METHOD_FLAGS, engine_write_doc },
@@ -588,6 +615,8 @@ static PyMethodDef engine_methods[] = {
     { "delete", AS_METHOD(engine_delete), METHOD_FLAGS, engine_delete_doc },
     { "delete_relationships", AS_METHOD(engine_delete_relationships), METHOD_FLAGS, engine_delete_relationships_doc },
     { "read_relationships", AS_METHOD(engine_read_relationships), METHOD_FLAGS, engine_read_relationships_doc },
+    { "import_relationships", AS_METHOD(engine_import_relationships), METHOD_FLAGS, engine_import_relationships_doc },
+    { "export_relationships", AS_METHOD(engine_export_relationships), METHOD_FLAGS, engine_export_relationships_doc },
     { "stats", AS_METHOD(engine_stats), METHOD_FLAGS, engine_stats_doc },
     { "close", engine_close, METH_NOARGS, engine_close_doc },
     { "__enter__", engine_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe engine itself." },

@@ -13,7 +13,8 @@ static const char BASE_DOC[] =
     "kind     what sort of thing is wrong: \"syntax\", \"type\", \"name\", \"value\", \"encoding\", \"limit\", ...\n"
     "message  one line for a person, safe to log\n"
     "line, column  position in the text concerned, from 1, the column in code points; None where there is none\n"
-    "reason   SpiceDB's error reason, such as \"UNKNOWN_DEFINITION\"; None where there is none";
+    "reason   SpiceDB's error reason, such as \"UNKNOWN_DEFINITION\"; None where there is none\n"
+    "trace    of Engine.explain(): how far the check came, a Trace; None everywhere else";
 
 /* The built-in exception of the same meaning, or NULL. */
 static PyObject *builtin_of(licet_status status)
@@ -67,8 +68,8 @@ static bool add_class(PyObject *module, const char *qualified, PyObject *class)
 
 static bool init_base(PyObject *module, module_state *state)
 {
-    PyObject *defaults = Py_BuildValue("{s:s,s:s,s:s,s:O,s:O,s:O}", "code", "error", "kind", "", "message", "", "line",
-                                       Py_None, "column", Py_None, "reason", Py_None);
+    PyObject *defaults = Py_BuildValue("{s:s,s:s,s:s,s:O,s:O,s:O,s:O}", "code", "error", "kind", "", "message", "",
+                                       "line", Py_None, "column", Py_None, "reason", Py_None, "trace", Py_None);
 
     if (defaults == NULL)
         return false;
@@ -161,7 +162,7 @@ static PyObject *exception_new(module_state *state, licet_status status, licet_k
     return NULL;
 }
 
-PyObject *error_to_py(module_state *state, licet_status status, licet_error *error)
+PyObject *error_view_to_py(module_state *state, licet_status status, const licet_error *error)
 {
     licet_str text      = licet_error_message(error);
     PyObject *exception = NULL;
@@ -174,12 +175,19 @@ PyObject *error_to_py(module_state *state, licet_status status, licet_error *err
     if (message != NULL)
         exception = exception_new(state, status, licet_error_kind(error), message, error);
     Py_XDECREF(message);
+    return exception;
+}
+
+PyObject *error_to_py(module_state *state, licet_status status, licet_error *error)
+{
+    PyObject *exception = error_view_to_py(state, status, error);
+
     licet_error_free(error);
     return exception;
 }
 
 /* PyErr_SetObject calls the class for a value that is no instance of it; ours is one. */
-static void raise_exception(PyObject *exception)
+void raise_exception(PyObject *exception)
 {
     if (exception == NULL)
         return; /* MemoryError is set */
@@ -205,4 +213,14 @@ bool refuse(module_state *state, licet_kind kind, const char *format, ...)
         raise_exception(exception_new(state, LICET_INVALID_ARGUMENT, kind, message, NULL));
     Py_XDECREF(message);
     return false;
+}
+
+PyObject *raise_busy(module_state *state)
+{
+    PyObject *message = PyUnicode_FromString("the stream is in use in another thread");
+
+    if (message != NULL)
+        raise_exception(exception_new(state, LICET_MISUSE, LICET_KIND_MISUSE, message, NULL));
+    Py_XDECREF(message);
+    return NULL;
 }

@@ -1,7 +1,7 @@
 /* The extension module licet._licet: multi-phase, so that every interpreter of a process has its own.
  *
  * The module keeps its state in itself; there is nothing static beside constants. It runs without the global
- * interpreter lock: all its types but the stream are immutable, and the core is safe from any thread. */
+ * interpreter lock: all its types but the streams are immutable, and the core is safe from any thread. */
 #include "module.h"
 
 #include "clock.h"
@@ -14,6 +14,7 @@
 #include "schema.h"
 #include "stream.h"
 #include "testing.h"
+#include "tree.h"
 
 /* ---------------------------------------------------------------------- relationships */
 
@@ -69,11 +70,19 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
     return *type != NULL && PyModule_AddType(module, *type) == 0;
 }
 
+static bool add_stream_types(PyObject *module, module_state *state)
+{
+    for (size_t i = 0; i < STREAM_KIND_COUNT; i++)
+        if (!add_type(module, &stream_specs[i], &state->stream_types[i]))
+            return false;
+    return true;
+}
+
 static bool add_types(PyObject *module, module_state *state)
 {
     return add_type(module, &engine_spec, &state->engine_type) && add_type(module, &result_spec, &state->result_type) &&
-           add_type(module, &schema_spec, &state->schema_type) && add_type(module, &stream_spec, &state->stream_type) &&
-           add_type(module, &clock_spec, &state->clock_type);
+           add_type(module, &schema_spec, &state->schema_type) && add_type(module, &clock_spec, &state->clock_type) &&
+           add_type(module, &tree_spec, &state->tree_type) && add_stream_types(module, state);
 }
 
 static PyObject *import_name(const char *module_name, const char *name)
@@ -122,10 +131,13 @@ static bool import_permissionships(module_state *state)
     return state->permissionships[2] != NULL;
 }
 
-static bool import_context(module_state *state)
+static bool import_functions(module_state *state)
 {
     state->context_text_of = import_name("licet.context", "text_of");
-    return state->context_text_of != NULL;
+    if (state->context_text_of == NULL)
+        return false;
+    state->json_loads = import_name("json", "loads");
+    return state->json_loads != NULL;
 }
 
 static int module_exec(PyObject *module)
@@ -133,7 +145,7 @@ static int module_exec(PyObject *module)
     module_state *state = PyModule_GetState(module);
 
     if (!errors_init(module, state) || !add_types(module, state) || !import_records(state) ||
-        !import_permissionships(state) || !import_context(state) ||
+        !import_permissionships(state) || !import_functions(state) ||
         PyModule_AddStringConstant(module, "__version__", licet_version()) < 0)
         return -1;
     return 0;
@@ -146,10 +158,13 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->engine_type);
     Py_VISIT(state->result_type);
     Py_VISIT(state->schema_type);
-    Py_VISIT(state->stream_type);
+    Py_VISIT(state->tree_type);
     Py_VISIT(state->clock_type);
     Py_VISIT(state->context_text_of);
+    Py_VISIT(state->json_loads);
     Py_VISIT(state->base_error);
+    for (size_t i = 0; i < STREAM_KIND_COUNT; i++)
+        Py_VISIT(state->stream_types[i]);
     for (size_t i = 0; i < RECORD_COUNT; i++)
         Py_VISIT(state->record_types[i]);
     for (size_t i = 0; i < 3; i++)
@@ -166,10 +181,13 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->engine_type);
     Py_CLEAR(state->result_type);
     Py_CLEAR(state->schema_type);
-    Py_CLEAR(state->stream_type);
+    Py_CLEAR(state->tree_type);
     Py_CLEAR(state->clock_type);
     Py_CLEAR(state->context_text_of);
+    Py_CLEAR(state->json_loads);
     Py_CLEAR(state->base_error);
+    for (size_t i = 0; i < STREAM_KIND_COUNT; i++)
+        Py_CLEAR(state->stream_types[i]);
     for (size_t i = 0; i < RECORD_COUNT; i++)
         Py_CLEAR(state->record_types[i]);
     for (size_t i = 0; i < 3; i++)

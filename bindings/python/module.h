@@ -55,7 +55,17 @@ static inline PyObject *Py_NewRef(PyObject *object)
     X(consistency, "licet.consistency", "Consistency", 2)    \
     X(stats, "licet.records", "Stats", 10)                   \
     X(deletion, "licet.records", "Deletion", 3)              \
-    X(lint, "licet.records", "Lint", 4)
+    X(lint, "licet.records", "Lint", 4)                      \
+    X(found_resource, "licet.records", "FoundResource", 3)   \
+    X(found_subject, "licet.records", "FoundSubject", 4)     \
+    X(excluded, "licet.records", "ExcludedSubject", 3)       \
+    X(tree_node, "licet.records", "TreeNode", 5)             \
+    X(trace_node, "licet.records", "TraceNode", 14)          \
+    X(trace, "licet.records", "Trace", 4)                    \
+    X(imported, "licet.records", "Imported", 2)              \
+    X(schema_change, "licet.records", "SchemaChange", 7)     \
+    X(schema_member, "licet.records", "SchemaMember", 3)     \
+    X(reflection, "licet.records", "ReflectionFilter", 4)
 
 typedef enum record_kind {
 #define RECORD_ENUM(name, module, class, fields) RECORD_##name,
@@ -64,16 +74,21 @@ typedef enum record_kind {
         RECORD_COUNT
 } record_kind;
 
+/* What the iterators that only hand on give. Each is a type of its own; they differ in what an item is. */
+typedef enum stream_kind { STREAM_RELATIONSHIPS, STREAM_RESOURCES, STREAM_SUBJECTS, STREAM_KIND_COUNT } stream_kind;
+
 /* Everything the module owns; there is one per interpreter and nothing beside it. */
 typedef struct module_state {
     PyTypeObject *engine_type;
     PyTypeObject *result_type;
     PyTypeObject *schema_type;
-    PyTypeObject *stream_type;
+    PyTypeObject *stream_types[STREAM_KIND_COUNT];
+    PyTypeObject *tree_type;
     PyTypeObject *clock_type;
     PyTypeObject *record_types[RECORD_COUNT];
     PyObject     *permissionships[3];        /* licet.Permissionship's members, by licet_permissionship */
     PyObject     *context_text_of;           /* licet.context.text_of() */
+    PyObject     *json_loads;                /* json.loads() */
     PyObject     *base_error;                /* licet.Error */
     PyObject     *error_types[STATUS_COUNT]; /* [LICET_OK] is NULL */
 } module_state;

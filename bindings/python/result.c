@@ -11,12 +11,38 @@
 typedef struct result_object {
     PyObject_HEAD licet_result answer; /* ours; .error is NULL: it has moved to `error` */
     PyObject                  *engine;
-    PyObject                  *error; /* an exception, or NULL */
+    PyObject                  *error;   /* an exception, or NULL */
+    PyObject                  *missing; /* instead of the core's names: a tuple of str, or NULL */
 } result_object;
+
+/* A denial so far. */
+static result_object *result_new(module_state *state, PyObject *engine)
+{
+    result_object *self = PyObject_GC_New(result_object, state->result_type);
+
+    if (self == NULL)
+        return NULL;
+    self->answer  = (licet_result)LICET_RESULT_INIT;
+    self->engine  = Py_NewRef(engine);
+    self->error   = NULL;
+    self->missing = NULL;
+    return self;
+}
+
+/* The result, if its error, where it has one, could be made. Takes self. */
+static PyObject *result_ready(result_object *self)
+{
+    if (self->answer.status != LICET_OK && self->error == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
+}
 
 PyObject *result_to_py(module_state *state, PyObject *engine, licet_result *result)
 {
-    result_object *self = PyObject_GC_New(result_object, state->result_type);
+    result_object *self = result_new(state, engine);
 
     if (self == NULL) {
         licet_result_clear(result);
@@ -24,8 +50,6 @@ PyObject *result_to_py(module_state *state, PyObject *engine, licet_result *resu
     }
     self->answer = *result;
     *result      = (licet_result)LICET_RESULT_INIT;
-    self->engine = Py_NewRef(engine);
-    self->error  = NULL;
     if (self->answer.status != LICET_OK) {
         licet_error *error = self->answer.error;
 
@@ -33,12 +57,26 @@ PyObject *result_to_py(module_state *state, PyObject *engine, licet_result *resu
         self->answer.error          = NULL;
         self->error                 = error_to_py(state, self->answer.status, error);
     }
-    if (self->answer.status != LICET_OK && self->error == NULL) {
+    return result_ready(self);
+}
+
+PyObject *result_view_to_py(module_state *state, PyObject *engine, const licet_result *result)
+{
+    result_object *self = result_new(state, engine);
+
+    if (self == NULL)
+        return NULL;
+    self->answer.status   = result->status;
+    self->answer.revision = result->revision;
+    if (result->status != LICET_OK)
+        self->error = error_view_to_py(state, result->status, result->error);
+    else
+        self->answer.permissionship = result->permissionship;
+    if (result->status == LICET_OK && (self->missing = strs_to_py(result->missing, result->missing_count)) == NULL) {
         Py_DECREF(self);
         return NULL;
     }
-    PyObject_GC_Track(self);
-    return (PyObject *)self;
+    return result_ready(self);
 }
 
 static int result_traverse(PyObject *self, visitproc visit, void *arg)
@@ -48,6 +86,7 @@ static int result_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(result->engine);
     Py_VISIT(result->error);
+    Py_VISIT(result->missing);
     return 0;
 }
 
@@ -57,6 +96,7 @@ static int result_clear(PyObject *self)
 
     Py_CLEAR(result->engine);
     Py_CLEAR(result->error);
+    Py_CLEAR(result->missing);
     return 0;
 }
 
@@ -93,18 +133,11 @@ static PyObject *result_get_permissionship(PyObject *self, void *Py_UNUSED(closu
 
 static PyObject *result_get_missing_context(PyObject *self, void *Py_UNUSED(closure))
 {
-    const licet_result *answer = &((result_object *)self)->answer;
-    PyObject           *names  = PyTuple_New((Py_ssize_t)answer->missing_count);
+    const result_object *result = (const result_object *)self;
 
-    for (size_t i = 0; names != NULL && i < answer->missing_count; i++) {
-        PyObject *name = str_to_py(answer->missing[i]);
-
-        if (name == NULL)
-            Py_CLEAR(names);
-        else
-            PyTuple_SET_ITEM(names, (Py_ssize_t)i, name);
-    }
-    return names;
+    if (result->missing != NULL)
+        return Py_NewRef(result->missing);
+    return strs_to_py(result->answer.missing, result->answer.missing_count);
 }
 
 static PyObject *result_get_token(PyObject *self, void *Py_UNUSED(closure))
@@ -153,7 +186,7 @@ static PyGetSetDef result_getset[] = {
 };
 
 PyDoc_STRVAR(result_doc, "The answer to one check. True in a condition only for a definite yes.\n\n"
-                         "Immutable. Made by Engine.check() and Engine.check_bulk().");
+                         "Immutable. Made by Engine.check(), Engine.check_bulk() and Engine.permissions().");
 
 static PyType_Slot result_slots[] = {
     { Py_tp_doc, (void *)result_doc },     { Py_tp_traverse, (void *)result_traverse },

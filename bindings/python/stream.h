@@ -1,12 +1,12 @@
-/* licet.RelationshipStream: relationships as they are read, one at a time. */
+/* The iterators over answers of one revision: licet.RelationshipStream, ResourceStream, SubjectStream. */
 #ifndef LICET_PYTHON_STREAM_H
 #define LICET_PYTHON_STREAM_H
 
 #include "module.h"
 
-extern PyType_Spec stream_spec;
+extern PyType_Spec stream_specs[STREAM_KIND_COUNT];
 
-/* A stream of `engine`, a licet.Engine. Takes the handle, also when it fails. */
-PyObject *stream_to_py(module_state *state, PyObject *engine, licet_stream *stream);
+/* A stream of `engine` that is released with the object. Takes the stream, also when it fails. */
+PyObject *stream_to_py(module_state *state, stream_kind kind, PyObject *engine, licet_stream *stream);
 
 #endif

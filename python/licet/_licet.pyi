@@ -1,14 +1,27 @@
 """The C extension. Import these names from licet."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
 from typing_extensions import Self, disjoint_base
 
 from .consistency import Consistency
 from .context import Context
-from .records import Deletion, Lint, Permissionship, Stats
+from .records import (
+    Deletion,
+    FoundResource,
+    FoundSubject,
+    Imported,
+    Lint,
+    Permissionship,
+    ReflectionFilter,
+    SchemaChange,
+    SchemaMember,
+    Stats,
+    Trace,
+    TreeNode,
+)
 from .relationship import Precondition, Relationship, Update
 
 __version__: str
@@ -79,9 +92,58 @@ class Engine:
         context: Context | str | None = None,
         consistency: Consistency | None = None,
     ) -> list[str]: ...
+    def permissions(
+        self,
+        resource: str,
+        subject: str,
+        permissions: Iterable[str] | None = None,
+        *,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
+    ) -> dict[str, Result]: ...
+    def lookup_resources(
+        self,
+        resource_type: str,
+        permission: str,
+        subject: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
+    ) -> ResourceStream: ...
+    def lookup_subjects(
+        self,
+        resource: str,
+        permission: str,
+        subject_type: str,
+        *,
+        subject_relation: str | None = None,
+        wildcards: bool = True,
+        limit: int | None = None,
+        cursor: str | None = None,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
+    ) -> SubjectStream: ...
+    def expand(self, resource: str, permission: str, *, consistency: Consistency | None = None) -> Tree: ...
+    def explain(
+        self,
+        resource: str,
+        permission: str,
+        subject: str,
+        *,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
+    ) -> Trace: ...
     def write_schema(self, text: str) -> str: ...
     def read_schema(self) -> Schema: ...
-    def write(self, updates: Iterable[Update], preconditions: Iterable[Precondition] = ()) -> str: ...
+    def write(
+        self,
+        updates: Iterable[Update],
+        preconditions: Iterable[Precondition] = (),
+        *,
+        metadata: Context | str | None = None,
+    ) -> str: ...
     def create(self, *relationships: str | Relationship) -> str: ...
     def touch(self, *relationships: str | Relationship) -> str: ...
     def delete(self, *relationships: str | Relationship) -> str: ...
@@ -98,6 +160,7 @@ class Engine:
         limit: int | None = None,
         allow_partial: bool = False,
         preconditions: Iterable[Precondition] = (),
+        metadata: Context | str | None = None,
     ) -> Deletion: ...
     def read_relationships(
         self,
@@ -110,6 +173,26 @@ class Engine:
         subject_id: str | None = None,
         subject_relation: str | None = None,
         limit: int | None = None,
+        cursor: str | None = None,
+        consistency: Consistency | None = None,
+    ) -> RelationshipStream: ...
+    def import_relationships(
+        self,
+        relationships: Iterable[str | Relationship],
+        *,
+        progress: Callable[[int], object] | None = None,
+        batch_size: int = 1000,
+    ) -> Imported: ...
+    def export_relationships(
+        self,
+        *,
+        resource_type: str | None = None,
+        resource_id: str | None = None,
+        resource_id_prefix: str | None = None,
+        relation: str | None = None,
+        subject_type: str | None = None,
+        subject_id: str | None = None,
+        subject_relation: str | None = None,
         cursor: str | None = None,
         consistency: Consistency | None = None,
     ) -> RelationshipStream: ...
@@ -140,6 +223,12 @@ class Schema:
     def parse(cls, text: str, *, folder: str | os.PathLike[str] | None = None, strict: bool = False) -> Schema: ...
     def format(self) -> str: ...
     def lint(self) -> list[Lint]: ...
+    def diff(self, other: Schema) -> list[SchemaChange]: ...
+    def computable_permissions(
+        self, definition: str, relation: str | None = None, *, prefix: str | None = None
+    ) -> list[SchemaMember]: ...
+    def dependent_relations(self, definition: str, permission: str) -> list[SchemaMember]: ...
+    def reflect(self, filters: Iterable[ReflectionFilter] = ()) -> dict[str, Any]: ...
     @property
     def definitions(self) -> tuple[str, ...]: ...
     @property
@@ -154,6 +243,42 @@ class RelationshipStream(Iterator[Relationship]):
     @property
     def token(self) -> str: ...
 
+@final
+class ResourceStream(Iterator[FoundResource]):
+    def __iter__(self) -> ResourceStream: ...
+    def __next__(self) -> FoundResource: ...
+    @property
+    def cursor(self) -> str | None: ...
+    @property
+    def token(self) -> str: ...
+
+@final
+class SubjectStream(Iterator[FoundSubject]):
+    def __iter__(self) -> SubjectStream: ...
+    def __next__(self) -> FoundSubject: ...
+    @property
+    def cursor(self) -> str | None: ...
+    @property
+    def token(self) -> str: ...
+
+@final
+class Tree:
+    @property
+    def root(self) -> TreeNode: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def resource(self) -> str: ...
+    @property
+    def relation(self) -> str: ...
+    @property
+    def subjects(self) -> tuple[str, ...]: ...
+    @property
+    def children(self) -> tuple[TreeNode, ...]: ...
+    @property
+    def token(self) -> str: ...
+    def to_json(self) -> str: ...
+
 class Error(Exception):
     code: str
     kind: str
@@ -161,6 +286,7 @@ class Error(Exception):
     line: int | None
     column: int | None
     reason: str | None
+    trace: Trace | None
 
 class OutOfMemory(Error, MemoryError): ...
 class InvalidArgument(Error, ValueError): ...

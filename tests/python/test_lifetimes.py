@@ -18,6 +18,7 @@ import pytest
 from conftest import RELATIONSHIPS, SCHEMA
 
 QUESTION = ("document:plan", "view", "user:ada")
+OTHER_SCHEMA = licet.Schema.parse(SCHEMA.replace("permission edit = owner", "permission edit = owner + viewer"))
 
 
 def calls_of(engine):
@@ -27,6 +28,11 @@ def calls_of(engine):
         "check": lambda: engine.check(*QUESTION),
         "check_bulk": lambda: engine.check_bulk([QUESTION]),
         "filter": lambda: engine.filter("document", ["plan"], "view", "user:ada"),
+        "permissions": lambda: engine.permissions("document:plan", "user:ada"),
+        "lookup_resources": lambda: list(engine.lookup_resources("document", "view", "user:ada")),
+        "lookup_subjects": lambda: list(engine.lookup_subjects("document:plan", "view", "user")),
+        "expand": lambda: engine.expand("document:plan", "view"),
+        "explain": lambda: engine.explain(*QUESTION),
         "write_schema": lambda: engine.write_schema(SCHEMA),
         "read_schema": lambda: engine.read_schema(),
         "write": lambda: engine.write([]),
@@ -35,6 +41,8 @@ def calls_of(engine):
         "delete": lambda: engine.delete("document:plan#owner@user:new"),
         "delete_relationships": lambda: engine.delete_relationships(resource_type="group"),
         "read_relationships": lambda: list(engine.read_relationships(resource_type="group")),
+        "import_relationships": lambda: engine.import_relationships([]),
+        "export_relationships": lambda: list(engine.export_relationships()),
         "stats": lambda: engine.stats(),
     }
 
@@ -86,6 +94,72 @@ def test_a_stream_holds_its_engine(engine):
     assert kept() is None
 
 
+STREAMS = {
+    "lookup_resources": lambda engine: engine.lookup_resources("document", "view", "user:zed"),
+    "lookup_subjects": lambda engine: engine.lookup_subjects("document:plan", "owner", "user"),
+    "export_relationships": lambda engine: engine.export_relationships(resource_type="document"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_stream_holds_its_engine_and_ends_with_it(name):
+    def world():
+        engine = licet.open()
+        engine.write_schema(SCHEMA)
+        engine.touch(*(f"document:d{i}#viewer@user:*" for i in range(200)))
+        engine.touch(*(f"document:plan#owner@user:u{i}" for i in range(200)))
+        return engine
+
+    engine = world()
+    stream = STREAMS[name](engine)
+    first = next(stream)
+    kept = weakref.ref(engine)
+    del engine
+    gc.collect()
+    assert kept() is not None
+    rest = list(stream)
+    assert len({first, *rest}) == 1 + len(rest) >= 200
+    del stream
+    gc.collect()
+    assert kept() is None
+
+    engine = world()
+    stream = STREAMS[name](engine)
+    next(stream)
+    engine.close()
+    with pytest.raises(licet.Closed):
+        list(stream)
+    unused = None
+    with pytest.raises(licet.Closed):
+        unused = STREAMS[name](engine)
+    assert unused is None
+
+
+def test_a_stream_belongs_to_one_thread_at_a_time():
+    """The first answer of a lookup is looked for without the interpreter's lock; whoever comes meanwhile is refused."""
+    with licet.open(max_steps=10**9) as engine:
+        engine.write_schema(SCHEMA)
+        engine.import_relationships(f"document:d{i}#viewer@user:*" for i in range(20_000))
+        engine.import_relationships(f"document:d{i}#banned@user:zed" for i in range(19_999))
+        outcomes = []
+
+        def take(stream):
+            try:
+                outcomes.append(next(stream, ("end",))[0])
+            except licet.Misuse as error:
+                outcomes.append(error.message)
+
+        for _ in range(20):
+            stream = engine.lookup_resources("document", "view", "user:zed")
+            threads = [threading.Thread(target=take, args=(stream,)) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert set(outcomes) <= {"d19999", "end", "the stream is in use in another thread"}
+        assert outcomes.count("d19999") == 20
+
+
 def test_a_stream_goes_on_when_only_it_knows_its_engine():
     engine = licet.open()
     engine.write_schema(SCHEMA)
@@ -135,6 +209,12 @@ def everything_once(engine):
     engine.delete("document:plan#owner@user:new")
     stream = engine.read_relationships(resource_type="document", limit=1)
     next(stream)
+    schema = engine.read_schema()
+    repr((schema.diff(OTHER_SCHEMA), schema.reflect(), schema.computable_permissions("document", "owner")))
+    repr(schema.dependent_relations("document", "view"))
+    repr((next(engine.lookup_resources("document", "view", "user:ada")), engine.explain(*QUESTION)))
+    str(engine.expand("document:plan", "view")), engine.expand("document:plan", "view").to_json()
+    engine.write([], metadata={"by": ["tests", 1]})
     repr((engine, stream, stream.cursor, stream.token, engine.check(*QUESTION).token, engine.read_schema().lint()))
     for call in [
         lambda: engine.check("nosuch:plan", "view", "user:ada"),
@@ -149,6 +229,22 @@ def everything_once(engine):
         lambda: engine.write_schema("nonsense \ud800"),
         lambda: engine.check(*QUESTION, consistency=licet.at_least("nonsense")),
         lambda: engine.read_relationships(resource_type="document", cursor="nonsense"),
+        lambda: engine.lookup_resources("document", "view", "user:ada", cursor="nonsense"),
+        lambda: engine.lookup_resources("document", "nosuch", "user:ada"),
+        lambda: engine.lookup_subjects("document:plan", "view", "nosuch", context={"a": 1}),
+        lambda: engine.permissions("document:plan", "user:ada", ["view", 5]),
+        lambda: engine.permissions("nosuch:plan", "user:ada"),
+        lambda: engine.expand("document:plan", "nosuch"),
+        lambda: engine.explain("document:plan", "nosuch", "user:ada"),
+        lambda: engine.import_relationships([RELATIONSHIPS[1], RELATIONSHIPS[1]]),
+        lambda: engine.import_relationships(["document:plan#owner@user:new", 5]),
+        lambda: engine.import_relationships(["document:plan#owner@user:new"], progress=5),
+        lambda: engine.export_relationships(cursor="nonsense"),
+        lambda: engine.write([], metadata=[]),
+        lambda: engine.read_schema().diff(5),
+        lambda: engine.read_schema().computable_permissions("nosuch"),
+        lambda: engine.read_schema().dependent_relations("document", "owner"),
+        lambda: engine.read_schema().reflect([licet.ReflectionFilter(relation="owner")]),
         lambda: licet.Schema.parse("\ud800", folder="/"),
         lambda: licet.open("nonsense:"),
         lambda: licet.open(max_depth=10**9),
@@ -346,7 +442,15 @@ def test_a_process_may_end_with_everything_open():
 def test_engines_can_not_be_pickled(engine):
     import pickle
 
-    for value in (engine, engine.check(*QUESTION), engine.read_schema(), engine.read_relationships(relation="owner")):
+    for value in (
+        engine,
+        engine.check(*QUESTION),
+        engine.read_schema(),
+        engine.read_relationships(relation="owner"),
+        engine.lookup_resources("document", "view", "user:ada"),
+        engine.lookup_subjects("document:plan", "view", "user"),
+        engine.expand("document:plan", "view"),
+    ):
         with pytest.raises(TypeError):
             pickle.dumps(value)
 

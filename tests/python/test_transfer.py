@@ -1,0 +1,193 @@
+"""import_relationships, export_relationships, and what a write says about itself."""
+
+from __future__ import annotations
+
+import licet
+import pytest
+from conftest import RELATIONSHIPS, SCHEMA
+from licet import Imported, Relationship
+
+
+def stored(engine):
+    return sorted(str(relationship) for relationship in engine.export_relationships())
+
+
+# ------------------------------------------------------------------------------ import
+
+
+def test_an_import_is_one_transaction(empty):
+    empty.write_schema(SCHEMA)
+    imported = empty.import_relationships(RELATIONSHIPS)
+    assert imported == Imported(6, imported.token)
+    assert type(imported) is Imported
+    assert stored(empty) == sorted(RELATIONSHIPS)
+    assert empty.check("document:plan", "view", "user:ada").token == imported.token
+
+
+def test_an_import_takes_what_writes_take(empty):
+    empty.write_schema(SCHEMA)
+    mixed = (Relationship.parse(text) if i % 2 else text for i, text in enumerate(RELATIONSHIPS))
+    assert empty.import_relationships(mixed).count == 6
+    assert empty.import_relationships([]).count == 0
+    assert empty.import_relationships(iter(())).count == 0
+
+
+@pytest.mark.parametrize(
+    "batch_size, told", [(1, [1, 2, 3, 4, 5, 6]), (4, [4, 6]), (3, [3, 6]), (6, [6]), (1_000_000, [6])]
+)
+def test_progress_is_told_after_each_batch(empty, batch_size, told):
+    empty.write_schema(SCHEMA)
+    counts = []
+    empty.import_relationships(RELATIONSHIPS, progress=counts.append, batch_size=batch_size)
+    assert counts == told
+
+
+def test_nothing_is_visible_before_the_end(empty):
+    empty.write_schema(SCHEMA)
+    seen = []
+
+    def look(_count):
+        seen.append((empty.stats().relationships, empty.allowed("document:plan", "view", "user:ada")))
+
+    empty.import_relationships(RELATIONSHIPS, progress=look, batch_size=2)
+    assert seen == [(0, False)] * 3
+    assert empty.allowed("document:plan", "view", "user:ada")
+
+
+def test_nothing_is_kept_when_the_iterable_raises(engine):
+    def broken():
+        yield "document:new#owner@user:ada"
+        yield "document:new#owner@user:bo"
+        raise KeyError("broken")
+
+    for batch_size in (1, 2, 100):
+        with pytest.raises(KeyError, match="broken"):
+            engine.import_relationships(broken(), batch_size=batch_size)
+        assert stored(engine) == sorted(RELATIONSHIPS)
+
+
+def test_nothing_is_kept_when_progress_raises(engine):
+    def stop(count):
+        raise KeyboardInterrupt if count == 2 else AssertionError(count)
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.import_relationships([f"document:new#owner@user:u{i}" for i in range(4)], progress=stop, batch_size=2)
+    assert stored(engine) == sorted(RELATIONSHIPS)
+
+
+@pytest.mark.parametrize(
+    "bad, error",
+    [
+        ("nonsense", licet.InvalidArgument),
+        (5, TypeError),
+        (RELATIONSHIPS[0], licet.AlreadyExists),
+        ("document:new#owner@user:ada", licet.AlreadyExists),
+        ("nosuch:new#owner@user:ada", licet.NotFound),
+        ("document:new#view@user:ada", licet.InvalidArgument),
+        (Relationship("document", "new", "owner", "user", "\ud800"), licet.InvalidArgument),
+    ],
+)
+def test_nothing_is_kept_when_one_is_refused(engine, bad, error):
+    for batch_size in (1, 2, 100):
+        with pytest.raises(error):
+            engine.import_relationships(
+                ["document:new#owner@user:ada", "document:new#owner@user:bo", bad], batch_size=batch_size
+            )
+        assert stored(engine) == sorted(RELATIONSHIPS)
+
+
+def test_the_engine_may_be_used_while_it_imports(engine):
+    def writing():
+        for i in range(5):
+            engine.touch(f"document:beside#viewer@user:u{i}")
+            yield f"document:new#owner@user:u{i}"
+
+    assert engine.import_relationships(writing(), batch_size=2).count == 5
+    assert len(stored(engine)) == 16
+
+
+def test_a_schema_that_is_replaced_meanwhile_ends_the_import(engine):
+    def replacing():
+        yield "document:new#owner@user:ada"
+        engine.write_schema(SCHEMA + "\ndefinition more {}")
+        yield "document:new#owner@user:bo"
+
+    with pytest.raises(licet.PreconditionFailed):
+        engine.import_relationships(replacing(), batch_size=1)
+    assert stored(engine) == sorted(RELATIONSHIPS)
+
+
+def test_an_engine_that_is_closed_meanwhile_ends_the_import(engine):
+    def closing():
+        yield "document:new#owner@user:ada"
+        engine.close()
+        yield "document:new#owner@user:bo"
+
+    with pytest.raises(licet.Closed):
+        engine.import_relationships(closing(), batch_size=1)
+
+
+def test_arguments_of_an_import_are_checked(engine):
+    with pytest.raises(TypeError, match="relationships must be an iterable of them, not a str"):
+        engine.import_relationships("document:new#owner@user:ada")
+    with pytest.raises(TypeError, match="progress must be callable, not int"):
+        engine.import_relationships([], progress=5)
+    with pytest.raises(TypeError, match="not iterable"):
+        engine.import_relationships(5)
+    for size in (0, -1, 1_000_001):
+        with pytest.raises(licet.InvalidArgument, match="batch_size must be between 1 and 1000000"):
+            engine.import_relationships([], batch_size=size)
+
+
+# ------------------------------------------------------------------------------ export
+
+
+def test_an_export_gives_everything_at_one_revision(engine):
+    stream = engine.export_relationships()
+    assert type(stream) is licet.RelationshipStream
+    first = next(stream)
+    engine.delete_relationships(resource_type="document")
+    assert sorted(str(relationship) for relationship in [first, *stream]) == sorted(RELATIONSHIPS)
+    assert len(stored(engine)) == 2
+
+
+def test_an_export_may_be_filtered(engine):
+    found = engine.export_relationships(resource_type="document", subject_type="user", subject_id="*")
+    assert [str(relationship) for relationship in found] == ["document:open#viewer@user:*"]
+    assert list(engine.export_relationships(resource_type="nosuch")) == []
+    assert list(engine.export_relationships(relation="nosuch")) == []
+
+
+def test_an_export_goes_on_after_a_cursor(engine):
+    seen, cursor = [], None
+    for _ in range(6):
+        stream = engine.export_relationships(cursor=cursor)
+        seen.append(str(next(stream)))
+        cursor = stream.cursor
+        engine.touch("document:new#owner@user:ada")
+    assert sorted(seen) == sorted(RELATIONSHIPS)
+    assert list(engine.export_relationships(cursor=cursor)) == []
+    with pytest.raises(licet.InvalidToken):
+        engine.export_relationships(resource_type="document", cursor=cursor)
+
+
+def test_what_is_exported_can_be_imported(engine):
+    with licet.open() as other:
+        other.write_schema(str(engine.read_schema()))
+        assert other.import_relationships(engine.export_relationships()).count == 6
+        assert stored(other) == stored(engine)
+
+
+# ---------------------------------------------------------------------------- metadata
+
+
+def test_metadata_must_be_an_object(engine):
+    update = licet.touch("document:new#owner@user:ada")
+    assert type(engine.write([update], metadata={"by": "ada", "why": [1, None]})) is str
+    assert type(engine.write([update], metadata='{"by": "ada"}')) is str
+    assert engine.delete_relationships(resource_id="new", metadata={"by": "ada"}).deleted_count == 1
+    with pytest.raises(TypeError, match="metadata must be a dict, or a JSON object as a str, not list"):
+        engine.write([update], metadata=[])
+    with pytest.raises(TypeError, match=r"metadata\.why\[0\]: a context can not hold object"):
+        engine.write([update], metadata={"why": [object()]})
+    assert not engine.allowed("document:new", "edit", "user:ada")
