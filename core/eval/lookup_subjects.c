@@ -71,6 +71,7 @@ typedef struct lookup {
     lic_failure         failure;
 } lookup;
 
+/* In `known`, for a unit that is on the stack. Nobody looks into it. */
 static const lic_holders in_progress;
 
 static bool failed(lookup *l, lic_failure failure)
