@@ -701,7 +701,8 @@ typedef struct licet_lookup_subjects_request {
     { sizeof(licet_lookup_subjects_request), {0, 0}, {0, 0}, {0, 0}, {0, 0}, false, 0, {0, 0},      \
       {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
 
-/* A subject that "*" does not stand for: at all (HAS: is excluded for certain), or under a condition. */
+/* A subject that "*" does not stand for: at all (HAS: is excluded for certain), or under a condition (CONDITIONAL: so is a
+ * check of it, which misses the same names). */
 typedef struct licet_excluded_subject {
     licet_str            subject_id;
     licet_permissionship permissionship; /* of the exclusion: HAS or CONDITIONAL */
