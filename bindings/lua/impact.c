@@ -48,7 +48,13 @@ static void push_impact(lua_State *L, stream_box *box, const stream_item *item)
     lua_setfield(L, -2, "after");
 }
 
-static const stream_kind impacts = { "licet.ImpactStream", sizeof(stream_box), false, 1, next_impact, push_impact };
+static const stream_kind impacts = {
+    .name   = "licet.ImpactStream",
+    .size   = sizeof(stream_box),
+    .values = 1,
+    .next   = next_impact,
+    .push   = push_impact,
+};
 
 /* engine:schema_impact(text, {limit, consistency}) -> stream | nil, err */
 int engine_schema_impact(lua_State *L)

@@ -80,10 +80,21 @@ static void push_subject(lua_State *L, stream_box *box, const stream_item *item)
     lua_setfield(L, -2, "excluded");
 }
 
-static const stream_kind resources = { "licet.ResourceStream", sizeof(stream_box), false, 2,
-                                       next_resource,          push_resource };
+static const stream_kind resources = {
+    .name   = "licet.ResourceStream",
+    .size   = sizeof(stream_box),
+    .values = 2,
+    .next   = next_resource,
+    .push   = push_resource,
+};
 
-static const stream_kind subjects = { "licet.SubjectStream", sizeof(stream_box), false, 2, next_subject, push_subject };
+static const stream_kind subjects = {
+    .name   = "licet.SubjectStream",
+    .size   = sizeof(stream_box),
+    .values = 2,
+    .next   = next_subject,
+    .push   = push_subject,
+};
 
 /* ------------------------------------------------------------------------- lookups */
 

@@ -18,8 +18,13 @@ static void push_relationship(lua_State *L, stream_box *box, const stream_item *
     relationship_push(L, &item->relationship);
 }
 
-static const stream_kind relationships = { "licet.RelationshipStream", sizeof(stream_box), false, 1,
-                                           next_relationship,          push_relationship };
+static const stream_kind relationships = {
+    .name   = "licet.RelationshipStream",
+    .size   = sizeof(stream_box),
+    .values = 1,
+    .next   = next_relationship,
+    .push   = push_relationship,
+};
 
 /* engine:read_relationships{filter, limit, cursor, consistency} -> stream | nil, err */
 int engine_read_relationships(lua_State *L)

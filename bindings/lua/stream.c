@@ -160,7 +160,10 @@ static int push_token(lua_State *L, const stream_box *box)
 
     if (box->stream == NULL)
         return 0;
-    licet_stream_token(box->stream, &token);
+    if (box->kind->token != NULL)
+        token = *box->kind->token(box);
+    else
+        licet_stream_token(box->stream, &token);
     if (token.text[0] == '\0')
         return 0;
     lua_pushstring(L, token.text);

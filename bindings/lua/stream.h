@@ -26,6 +26,8 @@ typedef struct stream_kind {
     licet_status (*next)(stream_box *box, stream_item *item, bool *found, licet_error **error);
     /* Makes Lua values of an answer, in a protected call. */
     void (*push)(lua_State *L, stream_box *box, const stream_item *item);
+    /* The token of the stream; NULL: that of the revision that the core reads. */
+    const licet_token *(*token)(const stream_box *box);
 } stream_kind;
 
 struct stream_box {

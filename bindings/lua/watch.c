@@ -5,8 +5,6 @@
  * with when it has become a Lua value, so one that there was no memory for comes again. */
 #include "watch.h"
 
-#include <string.h>
-
 #include "convert.h"
 #include "error.h"
 #include "json.h"
@@ -18,28 +16,34 @@ typedef struct change_box {
     licet_change change; /* of which parts are left; its views are the stream's */
     size_t       at;     /* the part that comes next */
     size_t       count;  /* of parts */
-    licet_token  before; /* to hear of the whole change once more */
+    licet_token  place;  /* to go on after the last part that was given */
     uint32_t     wait_ms;
 } change_box;
 
 /* -------------------------------------------------------------------------- changes */
 
+/* The relationships of a revision come first, then the schema, then the checkpoint. */
 static size_t count_parts(const licet_change *change)
 {
-    return (change->schema_changed ? 1 : 0) + change->update_count + (change->is_checkpoint ? 1 : 0);
+    return change->update_count + (change->schema_changed ? 1 : 0) + (change->is_checkpoint ? 1 : 0);
 }
 
-/* What comes may hold nothing that was asked for. Then it is only the place to go on from. */
+static const char *operation_of(const licet_change *change, size_t part)
+{
+    if (part < change->update_count)
+        return change->updates[part].operation == LICET_DELETE ? "delete" : "touch";
+    return part == change->update_count && change->schema_changed ? "schema" : "checkpoint";
+}
+
+/* What comes may hold nothing that was asked for. Then it is only another place to go on from. */
 static licet_status next_part(stream_box *base, stream_item *item, bool *found, licet_error **error)
 {
     change_box  *box    = (change_box *)base;
     licet_status status = LICET_OK;
 
     (void)item;
-    *found = box->at < box->count;
-    while (status == LICET_OK && box->at == box->count) {
-        if (box->count > 0 || box->change.token.text[0] != '\0')
-            box->before = box->change.token;
+    *found = true;
+    while (status == LICET_OK && *found && box->at == box->count) {
         box->change = (licet_change)LICET_CHANGE_INIT;
         box->at     = 0;
         box->count  = 0;
@@ -47,52 +51,54 @@ static licet_status next_part(stream_box *base, stream_item *item, bool *found, 
         if (status != LICET_OK || !*found)
             break;
         box->count = count_parts(&box->change);
+        if (box->count == 0)
+            box->place = box->change.token;
     }
     return status;
-}
-
-/* The number of an update, or one beyond the last. */
-static size_t update_number(const change_box *box)
-{
-    return box->at - (box->change.schema_changed ? 1 : 0);
-}
-
-static const char *operation_name(const change_box *box)
-{
-    if (box->change.schema_changed && box->at == 0)
-        return "schema";
-    if (update_number(box) == box->change.update_count)
-        return "checkpoint";
-    return box->change.updates[update_number(box)].operation == LICET_DELETE ? "delete" : "touch";
 }
 
 /* {operation, relationship, metadata, token, written_at} */
 static void push_part(lua_State *L, stream_box *base, const stream_item *item)
 {
-    change_box *box       = (change_box *)base;
-    const char *operation = operation_name(box);
-    bool        is_last   = box->at + 1 == box->count;
+    change_box         *box     = (change_box *)base;
+    const licet_change *change  = &box->change;
+    bool                is_last = box->at + 1 == box->count;
 
     (void)item;
     lua_createtable(L, 0, 5);
-    lua_pushstring(L, operation);
+    lua_pushstring(L, operation_of(change, box->at));
     lua_setfield(L, -2, "operation");
-    if (strcmp(operation, "touch") == 0 || strcmp(operation, "delete") == 0) {
-        relationship_push(L, &box->change.updates[update_number(box)].relationship);
+    if (box->at < change->update_count) {
+        relationship_push(L, &change->updates[box->at].relationship);
         lua_setfield(L, -2, "relationship");
     }
-    if (box->change.metadata.size > 0) {
-        json_push(L, box->change.metadata);
+    if (change->metadata.size > 0) {
+        json_push(L, change->metadata);
         lua_setfield(L, -2, "metadata");
     }
-    lua_pushstring(L, is_last ? box->change.token.text : box->before.text);
+    lua_pushstring(L, is_last ? change->token.text : box->place.text);
     lua_setfield(L, -2, "token");
-    lua_pushstring(L, box->change.token.text);
+    lua_pushstring(L, change->token.text);
     lua_setfield(L, -2, "written_at");
     box->at++;
+    if (is_last)
+        box->place = change->token;
 }
 
-static const stream_kind changes = { "licet.ChangeStream", sizeof(change_box), true, 1, next_part, push_part };
+static const licet_token *place_of(const stream_box *base)
+{
+    return &((const change_box *)base)->place;
+}
+
+static const stream_kind changes = {
+    .name    = "licet.ChangeStream",
+    .size    = sizeof(change_box),
+    .goes_on = true,
+    .values  = 1,
+    .next    = next_part,
+    .push    = push_part,
+    .token   = place_of,
+};
 
 /* --------------------------------------------------------------------------- method */
 
@@ -178,6 +184,6 @@ int engine_watch(lua_State *L)
         return push_closed(L);
     status = licet_watch(self->engine, &request, &box->base.stream, &error);
     if (status == LICET_OK)
-        licet_stream_token(box->base.stream, &box->before);
+        licet_stream_token(box->base.stream, &box->place);
     return stream_return(L, 5, self, status, error);
 }

@@ -222,6 +222,7 @@ local core = require "licet.core"
 --- Changes, in the order of the commits. A loop ends when nothing came in time; the stream goes on, and may be asked
 --- again. (In Lua 5.4 a loop over `engine:watch()` itself closes it; one over a variable does not.)
 ---@class licet.ChangeStream: licet.Stream
+---@field token? string goes on after the last change returned, or from the start: for `since`
 ---@overload fun(): licet.Change?
 ---@field next fun(self: licet.ChangeStream): licet.Change?, licet.Error?
 
