@@ -57,7 +57,7 @@ static bool keep_str(const telling *t, lic_str text, lic_str *kept)
 /* The number of an id that occurs nowhere is only that of the request's resource: nothing leads to it. */
 static lic_str id_of(const telling *t, lic_type type, uint32_t node)
 {
-    lic_object resource;
+    lic_object resource = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
 
     if (node != LIC_NO_NODE && node != LIC_OTHER_NODE)
         return lic_graph_node_id(t->snapshot->graph, type, node);

@@ -70,7 +70,7 @@ static licet_status next_resource(licet_stream *stream, void *record, bool *foun
 {
     lic_answers          *answers  = (lic_answers *)stream;
     licet_found_resource *resource = record;
-    lic_object            object;
+    lic_object            object   = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
 
     (void)error;
     while (answers->next < answers->count && !licet_result_allowed(&answers->results[answers->next]))

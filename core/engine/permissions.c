@@ -23,7 +23,7 @@ static size_t count_permissions(const lic_program *program, const lic_definition
 static licet_status find_names(const licet_permissions_request *request, const lic_program *program, names *found,
                                licet_error **error)
 {
-    lic_object   resource;
+    lic_object   resource = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
     uint32_t     definition;
     licet_status status;
 
