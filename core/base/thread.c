@@ -27,6 +27,35 @@ void lic_mutex_unlock(lic_mutex *mutex)
     pthread_mutex_unlock(mutex);
 }
 
+bool lic_waiters_init(lic_waiters *waiters)
+{
+    pthread_condattr_t attributes;
+    bool               made;
+
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 && pthread_cond_init(waiters, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+void lic_waiters_destroy(lic_waiters *waiters)
+{
+    pthread_cond_destroy(waiters);
+}
+
+void lic_waiters_wake(lic_waiters *waiters)
+{
+    pthread_cond_broadcast(waiters);
+}
+
+void lic_waiters_wait(lic_waiters *waiters, lic_mutex *mutex, uint64_t until_ms)
+{
+    const struct timespec until = { .tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000 };
+
+    pthread_cond_timedwait(waiters, mutex, &until);
+}
+
 /* Plenty for what our threads do, none of which goes deeper with the data; and the same wherever they run, since the
  * default is the host's limit for its main thread. */
 #define STACK_BYTES ((size_t)1 << 20)

@@ -13,6 +13,16 @@ void lic_mutex_destroy(lic_mutex *mutex);
 void lic_mutex_lock(lic_mutex *mutex);
 void lic_mutex_unlock(lic_mutex *mutex);
 
+/* Waiting for something that changes under a mutex. */
+typedef pthread_cond_t lic_waiters;
+
+bool lic_waiters_init(lic_waiters *waiters);
+void lic_waiters_destroy(lic_waiters *waiters); /* nobody waits */
+void lic_waiters_wake(lic_waiters *waiters);
+/* Lets go of the mutex until woken, at the latest until lic_monotonic_ms() has come to the time. May return for no
+ * reason: who waits looks again. */
+void lic_waiters_wait(lic_waiters *waiters, lic_mutex *mutex, uint64_t until_ms);
+
 /* Starts body(argument) on a new thread named `name` (at most 15 characters) with all signals blocked
  * and a stack of 1 MiB. false: no thread could be had. */
 bool lic_thread_start(pthread_t *thread, const char *name, void (*body)(void *), void *argument);

@@ -155,6 +155,69 @@ static void sleeping_outlasts_a_signal(void **state)
     timer_delete(timer);
 }
 
+typedef struct room {
+    lic_mutex   lock;
+    lic_waiters waiters;
+    int         inside;
+    bool        open;
+} room;
+
+static void wait_in_room(void *argument)
+{
+    room *r = argument;
+
+    lic_mutex_lock(&r->lock);
+    r->inside++;
+    while (!r->open)
+        lic_waiters_wait(&r->waiters, &r->lock, UINT64_MAX / 2);
+    r->inside--;
+    lic_mutex_unlock(&r->lock);
+}
+
+static void who_waits_is_woken_with_all_others(void **state)
+{
+    room      r = { .inside = 0 };
+    pthread_t threads[3];
+    bool      all = false;
+
+    (void)state;
+    assert_true(lic_mutex_init(&r.lock));
+    assert_true(lic_waiters_init(&r.waiters));
+    for (int i = 0; i < 3; i++)
+        assert_true(lic_thread_start(&threads[i], "licet-test", wait_in_room, &r));
+    while (!all) {
+        lic_sleep_us(1000);
+        lic_mutex_lock(&r.lock);
+        all    = r.inside == 3;
+        r.open = all;
+        lic_waiters_wake(&r.waiters);
+        lic_mutex_unlock(&r.lock);
+    }
+    for (int i = 0; i < 3; i++)
+        lic_thread_join(threads[i]);
+    assert_int_equal(r.inside, 0);
+    lic_waiters_destroy(&r.waiters);
+    lic_mutex_destroy(&r.lock);
+}
+
+static void who_is_not_woken_waits_until_the_time_has_come(void **state)
+{
+    room     r     = { .inside = 0 };
+    uint64_t start = lic_monotonic_ms();
+
+    (void)state;
+    assert_true(lic_mutex_init(&r.lock));
+    assert_true(lic_waiters_init(&r.waiters));
+    lic_mutex_lock(&r.lock);
+    while (lic_monotonic_ms() < start + 30)
+        lic_waiters_wait(&r.waiters, &r.lock, start + 30);
+    lic_waiters_wait(&r.waiters, &r.lock, start); /* long past: at once */
+    lic_mutex_unlock(&r.lock);
+    assert_in_range(lic_monotonic_ms() - start, 30, 30000);
+    lic_waiters_destroy(&r.waiters);
+    lic_mutex_destroy(&r.lock);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -163,6 +226,8 @@ int main(void)
         cmocka_unit_test(threads_have_numbers_of_their_own_that_stay),
         cmocka_unit_test(a_mutex_lets_one_thread_in),
         cmocka_unit_test(sleeping_outlasts_a_signal),
+        cmocka_unit_test(who_waits_is_woken_with_all_others),
+        cmocka_unit_test(who_is_not_woken_waits_until_the_time_has_come),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
