@@ -1,0 +1,34 @@
+/* What revisions changed: the logs of a graph's deltas, read in order. Nothing is kept for that beside them. */
+#ifndef LIC_GRAPH_CHANGES_H
+#define LIC_GRAPH_CHANGES_H
+
+#include "graph/graph.h"
+
+/* One edge that a revision changed. */
+typedef struct lic_logged {
+    lic_edge edge;
+    bool     present;   /* it is there from then on */
+    uint32_t attribute; /* the one it has; of an edge that went, the one it had */
+} lic_logged;
+
+/* The changes of one revision. Plain memory that needs no end. */
+typedef struct lic_changes {
+    const lic_delta *delta;
+    uint64_t         revision;
+    uint32_t         next; /* in the delta's log */
+    uint32_t         end;
+} lic_changes;
+
+/* The first revision behind `after`, up to `through` and to what the snapshot shows, that changed anything. false: none
+ * has. What lies further back than the history reaches is not found: lic_changes_kept() tells. */
+bool lic_changes_after(const lic_snapshot *snapshot, uint64_t after, uint64_t through, lic_changes *changes);
+
+/* In the order in which they were made, each edge once. false: no more. The attribute can be looked at while the
+ * snapshot is pinned. */
+bool lic_changes_next(lic_changes *changes, lic_logged *change);
+
+/* Is all still known that was changed behind the revision? Law: asked after lic_changes_after(), by the same
+ * snapshot; history that is given up is first declared gone, then taken away. */
+bool lic_changes_kept(const lic_snapshot *snapshot, uint64_t after);
+
+#endif
