@@ -65,6 +65,37 @@ void lic_row_relationship(const lic_names *names, const lic_row *row, licet_rela
         put_attribute(names, row->attribute, relationship);
 }
 
+static bool selects_resource(const lic_names *names, const lic_filter *f, const lic_row *row)
+{
+    lic_slot slot = row->edge.resource.slot;
+
+    if (f->resource_slot != LIC_NO_SLOT && f->resource_slot != slot)
+        return false;
+    if (f->resource_type != LIC_NO_TYPE && f->resource_type != lic_names_type_of(names, slot))
+        return false;
+    if (lic_str_given(f->relation) && !lic_str_equal(f->relation, lic_names_relation_name(names, slot)))
+        return false;
+    if (lic_str_given(f->resource_id) && !lic_str_equal(f->resource_id, row->resource_id))
+        return false;
+    return !lic_str_given(f->resource_id_prefix) || lic_str_starts_with(row->resource_id, f->resource_id_prefix);
+}
+
+static bool selects_subject(const lic_names *names, const lic_filter *f, const lic_row *row)
+{
+    lic_slot slot = row->edge.subject.slot;
+
+    if (f->subject_slot != LIC_NO_SLOT && f->subject_slot != slot)
+        return false;
+    if (f->subject_type != LIC_NO_TYPE && f->subject_type != lic_names_type_of(names, slot))
+        return false;
+    return !lic_str_given(f->subject_id) || lic_str_equal(f->subject_id, row->subject_id);
+}
+
+bool lic_filter_selects(const lic_names *names, const lic_filter *filter, const lic_row *row)
+{
+    return selects_resource(names, filter, row) && selects_subject(names, filter, row);
+}
+
 int lic_edge_compare(const lic_edge *a, const lic_edge *b)
 {
     uint64_t left  = lic_ref_key(a->resource);

@@ -49,10 +49,28 @@ typedef struct lic_rows {
     size_t   count;
 } lic_rows;
 
+/* Which rows are told. A row that is asked about has no attribute yet. */
+typedef struct lic_row_test {
+    bool (*passes)(const void *context, const lic_row *row);
+    const void *context;
+} lic_row_test;
+
+/* What one revision changed. */
+typedef struct lic_store_revision {
+    uint64_t      revision; /* 0: none changed anything */
+    licet_update *updates; /* LICET_TOUCH with what is stored now, LICET_DELETE with what was; each relationship once */
+    size_t        count;   /* of those that pass; may be 0 */
+    lic_str       metadata; /* not given: none */
+} lic_store_revision;
+
 typedef struct lic_store_methods {
     /* The write lock. `head` is the newest revision. */
     void (*begin)(lic_store *store, uint64_t *head);
     void (*end)(lic_store *store);
+
+    /* Between begin and end, and there the last thing before apply or erase: what that commits has this metadata. It is
+     * kept as long as changes are, or drops what is older. Copied. OUT_OF_MEMORY. */
+    licet_status (*annotate)(lic_store *store, lic_str metadata, licet_error **error);
 
     /* Between begin and end: applies all changes, or none and says why (ALREADY_EXISTS, OUT_OF_MEMORY). No changes
      * make a revision too. Takes payloads of attributes out of the changes. What has expired is still there. */
@@ -68,6 +86,14 @@ typedef struct lic_store_methods {
     licet_status (*read)(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter, lic_instant now,
                          const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows, licet_error **error);
 
+    /* The first revision behind `after`, up to `through` and to the snapshot's, that changed anything. Updates and
+     * metadata live in the arena, ids and names as those of rows do. */
+    licet_status (*changes)(lic_store *store, const lic_snapshot *snapshot, uint64_t after, uint64_t through,
+                            const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
+                            licet_error **error);
+    /* Was everything behind `after` still known? Asked after it was read, of the same snapshot. */
+    bool (*keeps)(lic_store *store, const lic_snapshot *snapshot, uint64_t after);
+
     /* An import: any number of changes, all CREATE, taken in parts and applied as one. */
     licet_status (*import_begin)(lic_store *store, lic_store_import **import, licet_error **error);
     /* Between begin and end. Takes payloads of attributes out of the changes. ALREADY_EXISTS for what is in the
@@ -78,6 +104,9 @@ typedef struct lic_store_methods {
     licet_status (*import_commit)(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
                                   licet_error **error);
     void (*import_end)(lic_store *store, lic_store_import *import); /* NULL is fine */
+
+    /* In the child of a fork, which was made under the write lock: other threads are gone, with what they held. */
+    void (*after_fork)(lic_store *store);
 
     void (*free)(lic_store *store);
 } lic_store_methods;
@@ -91,6 +120,9 @@ const lic_row_attribute *lic_row_attribute_new(lic_arena *arena, const lic_attri
 
 /* The row as a record. Views live as long as the row and the names. */
 void lic_row_relationship(const lic_names *names, const lic_row *row, licet_relationship *relationship);
+
+/* Does the filter select the row, whatever its attribute? */
+bool lic_filter_selects(const lic_names *names, const lic_filter *filter, const lic_row *row);
 
 /* Order of rows: <0, 0, >0. */
 int lic_edge_compare(const lic_edge *a, const lic_edge *b);

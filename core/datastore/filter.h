@@ -23,6 +23,7 @@ typedef struct lic_filter {
 /* Where a filter is used decides two of its rules. */
 typedef enum lic_filter_use {
     LIC_FILTER_READ,        /* a permission's name is an error; "*" with a relation matches nothing */
+    LIC_FILTER_WATCH,       /* the same, but a permission's name matches nothing */
     LIC_FILTER_EXPORT,      /* the same, but it may be empty, and a permission's name matches nothing */
     LIC_FILTER_DELETE,      /* a permission's name matches nothing; "*" with a relation is an error */
     LIC_FILTER_PRECONDITION /* as that */

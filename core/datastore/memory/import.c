@@ -127,7 +127,9 @@ licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import
     lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
     import->numbers         = NULL; /* nothing more will be added */
     import->number_capacity = 0;
-    if (!lic_graph_apply(m->graph, import->changes, import->count, revision))
+    if (!lic_graph_apply(m->graph, import->changes, import->count, revision) &&
+        (!lic_notes_drop(&m->notes, lic_graph_head(m->graph)) ||
+         !lic_graph_apply(m->graph, import->changes, import->count, revision)))
         return lic_fail_memory(error);
     *count        = import->count;
     import->count = 0; /* the graph has taken the attributes */

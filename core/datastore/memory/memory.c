@@ -14,7 +14,18 @@ static void memory_begin(lic_store *store, uint64_t *head)
 
 static void memory_end(lic_store *store)
 {
-    lic_graph_unlock(lic_memory_store_of(store)->graph);
+    lic_memory_store *m = lic_memory_store_of(store);
+
+    lic_notes_settle(&m->notes, lic_graph_head(m->graph));
+    lic_graph_unlock(m->graph);
+}
+
+static licet_status memory_annotate(lic_store *store, lic_str metadata, licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+
+    lic_notes_drop(&m->notes, lic_graph_oldest(m->graph));
+    return lic_notes_add(&m->notes, lic_graph_head(m->graph) + 1, metadata) ? LICET_OK : lic_fail_memory(error);
 }
 
 static lic_str id_of(const lic_memory_store *m, lic_ref end)
@@ -118,14 +129,21 @@ static bool to_graph(const lic_memory_store *m, lic_store_change *changes, size_
     return true;
 }
 
+/* A graph that is short of memory gives up its history first, and metadata is part of that. */
+static bool change_graph(lic_memory_store *m, const lic_change *changes, size_t count, uint64_t *revision)
+{
+    return lic_graph_apply(m->graph, changes, count, revision) ||
+           (lic_notes_drop(&m->notes, lic_graph_head(m->graph)) && lic_graph_apply(m->graph, changes, count, revision));
+}
+
 /* All of it or, out of memory, nothing, and no attribute is left that nobody has. */
-static bool apply_to_graph(const lic_memory_store *m, lic_store_change *changes, size_t count,
-                           lic_change *graph_changes, uint64_t *revision)
+static bool apply_to_graph(lic_memory_store *m, lic_store_change *changes, size_t count, lic_change *graph_changes,
+                           uint64_t *revision)
 {
     size_t graph_count;
 
     if (to_graph(m, changes, count, graph_changes, &graph_count) &&
-        lic_graph_apply(m->graph, graph_changes, graph_count, revision))
+        change_graph(m, graph_changes, graph_count, revision))
         return true;
     for (size_t i = 0; i < graph_count; i++)
         lic_graph_attribute_release(m->graph, graph_changes[i].attribute);
@@ -156,14 +174,14 @@ static licet_status fail_too_many(uint64_t limit, licet_error **error)
         "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
 }
 
-static bool erase_edges(const lic_memory_store *m, const lic_found_edge *edges, size_t count, uint64_t *revision)
+static bool erase_edges(lic_memory_store *m, const lic_found_edge *edges, size_t count, uint64_t *revision)
 {
     lic_change *changes = lic_alloc_array(m->memory, count, sizeof *changes);
     bool        done    = changes != NULL || count == 0;
 
     for (size_t i = 0; i < count && done; i++)
         changes[i] = (lic_change){ .edge = edges[i].edge, .present = false };
-    done = done && lic_graph_apply(m->graph, changes, count, revision);
+    done = done && change_graph(m, changes, count, revision);
     lic_free(m->memory, changes, count * sizeof *changes);
     return done;
 }
@@ -205,21 +223,14 @@ static licet_status memory_erase(lic_store *store, const lic_filter *filter, lic
     return status;
 }
 
-/* The ids are the graph's: they live as long as it does. false: out of memory. */
-static bool fill_row(const lic_memory_store *m, const lic_found_edge *found, lic_arena *arena, lic_row *row)
+bool lic_memory_row(const lic_memory_store *m, const lic_edge *edge, uint32_t attribute, lic_arena *arena, lic_row *row)
 {
-    const lic_edge      *edge      = &found->edge;
-    const lic_attribute *attribute = lic_graph_attribute(m->graph, found->attribute);
+    const lic_attribute *content = lic_graph_attribute(m->graph, attribute);
 
-    *row = (lic_row){
-        *edge,
-        id_of(m, edge->resource),
-        id_of(m, edge->subject),
-        NULL,
-    };
-    if (attribute != NULL)
-        row->attribute = lic_row_attribute_new(arena, attribute);
-    return attribute == NULL || row->attribute != NULL;
+    *row = (lic_row){ *edge, id_of(m, edge->resource), id_of(m, edge->subject), NULL };
+    if (content != NULL)
+        row->attribute = lic_row_attribute_new(arena, content);
+    return content == NULL || row->attribute != NULL;
 }
 
 static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter,
@@ -235,7 +246,7 @@ static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, 
         (rows->items = lic_new_array(arena, edges.count, lic_row)) == NULL)
         status = lic_fail_memory(error);
     for (size_t i = 0; i < edges.count && status == LICET_OK; i++) {
-        if (!fill_row(m, &edges.items[i], arena, &rows->items[i]))
+        if (!lic_memory_row(m, &edges.items[i].edge, edges.items[i].attribute, arena, &rows->items[i]))
             status = lic_fail_memory(error);
     }
     rows->count = status == LICET_OK ? edges.count : 0;
@@ -243,21 +254,31 @@ static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, 
     return status;
 }
 
+static void memory_after_fork(lic_store *store)
+{
+    lic_notes_after_fork(&lic_memory_store_of(store)->notes);
+}
+
 static void memory_free(lic_store *store)
 {
+    lic_notes_free(&lic_memory_store_of(store)->notes);
     lic_free(lic_memory_store_of(store)->memory, store, sizeof(lic_memory_store));
 }
 
 static const lic_store_methods methods = {
     .begin         = memory_begin,
     .end           = memory_end,
+    .annotate      = memory_annotate,
     .apply         = memory_apply,
     .erase         = memory_erase,
     .read          = memory_read,
+    .changes       = lic_memory_changes,
+    .keeps         = lic_memory_keeps,
     .import_begin  = lic_memory_import_begin,
     .import_add    = lic_memory_import_add,
     .import_commit = lic_memory_import_commit,
     .import_end    = lic_memory_import_end,
+    .after_fork    = memory_after_fork,
     .free          = memory_free,
 };
 
@@ -267,6 +288,9 @@ lic_store *lic_memory_store_new(lic_memory *memory, lic_graph *graph, const lic_
 
     if (store == NULL)
         return NULL;
-    *store = (lic_memory_store){ { &methods }, memory, graph, names };
-    return &store->base;
+    *store = (lic_memory_store){ .base = { &methods }, .memory = memory, .graph = graph, .names = names };
+    if (lic_notes_init(&store->notes, memory))
+        return &store->base;
+    lic_free(memory, store, sizeof *store);
+    return NULL;
 }

@@ -3,12 +3,14 @@
 #define LIC_DATASTORE_MEMORY_STATE_H
 
 #include "datastore/datastore.h"
+#include "datastore/memory/notes.h"
 
 typedef struct lic_memory_store {
     lic_store        base;
     lic_memory      *memory;
     lic_graph       *graph;
     const lic_names *names;
+    lic_notes        notes;
 } lic_memory_store;
 
 static inline lic_memory_store *lic_memory_store_of(lic_store *store)
@@ -27,7 +29,16 @@ bool lic_memory_attribute(const lic_memory_store *m, lic_store_change *change, u
 /* ALREADY_EXISTS, with the relationship's text. */
 licet_status lic_memory_fail_exists(const lic_memory_store *m, lic_edge edge, licet_error **error);
 
+/* Of a pinned snapshot. The row's ids are the graph's and live as long as it does; its attribute is the
+ * arena's. false: out of memory. */
+bool lic_memory_row(const lic_memory_store *m, const lic_edge *edge, uint32_t attribute, lic_arena *arena,
+                    lic_row *row);
+
 /* Of the store's methods. */
+licet_status lic_memory_changes(lic_store *store, const lic_snapshot *snapshot, uint64_t after, uint64_t through,
+                                const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
+                                licet_error **error);
+bool         lic_memory_keeps(lic_store *store, const lic_snapshot *snapshot, uint64_t after);
 licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error);
 licet_status lic_memory_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                    licet_error **error);
