@@ -21,6 +21,7 @@ typedef struct frame {
 
 typedef struct reader {
     lic_arena    *arena;
+    const char   *what;
     lic_str       text;
     size_t        at; /* byte of the text */
     bool          strict;
@@ -33,10 +34,10 @@ typedef struct reader {
     licet_error **error;
 } reader;
 
-static licet_status fail(reader *r, licet_kind kind, const char *what)
+static licet_status fail(reader *r, licet_kind kind, const char *problem)
 {
     return lic_fail(r->error, LICET_INVALID_ARGUMENT, kind, lic_position_of(r->text, r->at),
-                    "the caveat context is no JSON object: %s", what);
+                    "the %s is no JSON object: %s", r->what, problem);
 }
 
 static bool at_end(const reader *r)
@@ -366,7 +367,7 @@ static licet_status open_frame(reader *r)
 
     if (r->depth == LIC_CEL_MAX_JSON_NESTING)
         return lic_fail(r->error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, lic_position_of(r->text, r->at),
-                        "the caveat context nests deeper than %d levels", LIC_CEL_MAX_JSON_NESTING);
+                        "the %s nests deeper than %d levels", r->what, LIC_CEL_MAX_JSON_NESTING);
     r->at++;
     r->frames[r->depth++] = (frame){ .is_object = is_object, .first = r->count };
     return LICET_OK;
@@ -391,7 +392,7 @@ static licet_status add_item(reader *r, const lic_cel_value *value)
 
     if (top->is_object && r->count - top->first == LIC_CEL_MAX_JSON_KEYS)
         return lic_fail(r->error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, lic_position_of(r->text, r->at),
-                        "an object in the caveat context has more than %d keys", LIC_CEL_MAX_JSON_KEYS);
+                        "an object in the %s has more than %d keys", r->what, LIC_CEL_MAX_JSON_KEYS);
     if (!lic_arena_grow(r->arena, (void **)&r->items, &r->capacity, r->count + 1, sizeof *r->items))
         return lic_fail_memory(r->error);
     r->items[r->count++] = (item){ top->key, *value };
@@ -460,9 +461,12 @@ done:
     return status;
 }
 
-licet_status lic_cel_json_read(lic_arena *arena, lic_str text, bool strict, lic_cel_value *object, licet_error **error)
+licet_status lic_cel_json_read_as(lic_arena *arena, const char *what, lic_str text, bool strict, lic_cel_value *object,
+                                  licet_error **error)
 {
-    reader       r = { .arena = arena, .text = text, .strict = strict, .random_key = lic_random_key(), .error = error };
+    reader r = {
+        .arena = arena, .what = what, .text = text, .strict = strict, .random_key = lic_random_key(), .error = error
+    };
     licet_status status;
 
     *object = (lic_cel_value){ .kind = LIC_CEL_NULL };
@@ -474,4 +478,9 @@ licet_status lic_cel_json_read(lic_arena *arena, lic_str text, bool strict, lic_
     if (status != LICET_OK)
         *object = (lic_cel_value){ .kind = LIC_CEL_NULL };
     return status;
+}
+
+licet_status lic_cel_json_read(lic_arena *arena, lic_str text, bool strict, lic_cel_value *object, licet_error **error)
+{
+    return lic_cel_json_read_as(arena, "caveat context", text, strict, object, error);
 }

@@ -13,4 +13,8 @@
  * an error. INVALID_ARGUMENT (kind syntax, encoding, value) with the place, LIMIT_EXCEEDED, OUT_OF_MEMORY. */
 licet_status lic_cel_json_read(lic_arena *arena, lic_str text, bool strict, lic_cel_value *object, licet_error **error);
 
+/* The same of something else than a caveat's context: what it is, for messages. */
+licet_status lic_cel_json_read_as(lic_arena *arena, const char *what, lic_str text, bool strict, lic_cel_value *object,
+                                  licet_error **error);
+
 #endif

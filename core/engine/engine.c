@@ -77,6 +77,7 @@ static void engine_free(licet_engine *engine)
         engine->store->methods->free(engine->store);
     lic_graph_free(engine->graph);
     lic_schemas_free(&engine->schemas);
+    lic_feed_free(&engine->feed);
     lic_names_free(engine->names);
     lic_free(memory, engine, sizeof *engine);
     lic_memory_release(memory);
@@ -119,7 +120,9 @@ static licet_status engine_fill(licet_engine *engine, const licet_options *optio
     engine->limits = (lic_eval_limits){ options->max_depth, options->max_steps, options->check_timeout_ms };
     engine->strict = options->strict;
     engine->clock  = options->clock;
-    engine->names  = lic_names_new(engine->memory);
+    if (!lic_feed_init(&engine->feed))
+        return lic_fail_memory(error);
+    engine->names = lic_names_new(engine->memory);
     if (engine->names == NULL)
         return lic_fail_memory(error);
     engine->graph = lic_graph_new(engine->memory, engine->names, &graph_options);
@@ -186,6 +189,7 @@ void licet_close(licet_engine *engine)
     if (!lic_engine_is(engine))
         return;
     lic_gate_close(&engine->gate);
+    lic_feed_wake(&engine->feed);
     lic_graph_await_readers(engine->graph);
     lic_graph_stop(engine->graph);
 }

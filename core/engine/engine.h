@@ -9,6 +9,7 @@
 #define LIC_ENGINE_ENGINE_H
 
 #include "datastore/datastore.h"
+#include "engine/feed.h"
 #include "engine/gate.h"
 #include "engine/schemas.h"
 #include "engine/token.h"
@@ -36,6 +37,7 @@ struct licet_engine {
     licet_engine    *previous; /* in the registry */
     licet_engine    *next;
     bool             registered;
+    lic_feed         feed; /* who waits for commits */
     lic_gate         gate;
 };
 

@@ -191,6 +191,7 @@ static licet_status commit(licet_import *import, uint64_t *count, uint64_t *revi
     LIC_TRY(store->methods->import_commit(store, import->inside, count, revision, error));
 done:
     store->methods->end(store);
+    lic_feed_tell(&import->engine->feed);
     return status;
 }
 

@@ -31,6 +31,8 @@ static void after_fork_child(void)
         lic_graph_after_fork_child(e->graph);
         lic_identity_fork(&e->identity, lic_graph_head(e->graph));
         lic_gate_empty(&e->gate);
+        lic_feed_after_fork(&e->feed);
+        e->store->methods->after_fork(e->store);
     }
     lic_mutex_unlock(&registry.lock);
 }

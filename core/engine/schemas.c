@@ -30,6 +30,22 @@ void lic_schemas_free(lic_schemas *schemas)
     atomic_store_explicit(&schemas->newest, NULL, memory_order_relaxed);
 }
 
+uint64_t lic_schemas_next(const lic_schemas *schemas, uint64_t after, uint64_t through)
+{
+    const lic_schema_entry *entry = atomic_load_explicit(&schemas->newest, memory_order_acquire);
+    uint64_t                next  = 0;
+
+    for (; entry != NULL; entry = atomic_load_explicit(&entry->older, memory_order_acquire)) {
+        uint64_t revision = atomic_load_explicit(&entry->revision, memory_order_acquire);
+
+        if (revision <= after)
+            break;
+        if (revision <= through)
+            next = revision;
+    }
+    return next;
+}
+
 static void entry_fill(lic_schema_entry *entry, uint64_t revision, licet_schema **schema)
 {
     licet_schema_release(entry->schema);

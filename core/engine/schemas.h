@@ -33,6 +33,10 @@ static inline const licet_schema *lic_schemas_at(const lic_schemas *schemas, uin
     return entry->schema;
 }
 
+/* The first revision behind `after`, up to the pinned one `through`, from which another schema is in force; 0: none. What
+ * was given up is not found: the graph's history ends later then than `after`. */
+uint64_t lic_schemas_next(const lic_schemas *schemas, uint64_t after, uint64_t through);
+
 /* The rest under the write lock. */
 
 /* Makes the schema the one in force from a revision that is not yet visible. Takes *schema and leaves NULL. false:

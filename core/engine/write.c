@@ -6,8 +6,11 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "caveat/json.h"
 #include "datastore/relationship.h"
 #include "datastore/schema_change.h"
+
+#define MAX_METADATA_BYTES 65000 /* SpiceDB */
 
 /* One write in progress. */
 typedef struct writing {
@@ -19,6 +22,7 @@ typedef struct writing {
     lic_snapshot       head;
     bool               pinned; /* head is */
     lic_instant        now;
+    lic_str            metadata; /* not given: none */
     uint64_t           revision; /* the new one */
     licet_error      **error;
 } writing;
@@ -49,6 +53,26 @@ static licet_status fail_count(licet_error **error, const char *reason, const ch
 }
 
 /* ---------------------------------------------------------- before the lock */
+
+static licet_status metadata_check(const licet_engine *engine, lic_str metadata, bool *is_empty, licet_error **error)
+{
+    lic_cel_value object;
+    lic_arena     arena;
+    licet_status  status;
+
+    *is_empty = true;
+    if (!lic_str_given(metadata))
+        return LICET_OK;
+    if (metadata.size > MAX_METADATA_BYTES)
+        return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "TRANSACTION_METADATA_TOO_LARGE",
+                               LIC_NOWHERE, "the metadata is %zu bytes, more than the %d allowed", metadata.size,
+                               MAX_METADATA_BYTES);
+    lic_arena_init(&arena, engine->memory);
+    status    = lic_cel_json_read_as(&arena, "metadata", metadata, engine->strict, &object, error);
+    *is_empty = status != LICET_OK || object.map->count == 0;
+    lic_arena_free(&arena);
+    return status;
+}
 
 static bool is_operation(licet_operation operation)
 {
@@ -214,6 +238,15 @@ static void writing_end(writing *w)
 {
     writing_judged(w);
     w->engine->store->methods->end(w->engine->store);
+    lic_feed_tell(&w->engine->feed);
+}
+
+/* Nothing can refuse the write any more but the store. */
+static licet_status annotate(writing *w)
+{
+    lic_store *store = w->engine->store;
+
+    return lic_str_given(w->metadata) ? store->methods->annotate(store, w->metadata, w->error) : LICET_OK;
 }
 
 /* Names first, for all of them: an unknown name in the last outranks a type error in the first update. */
@@ -280,20 +313,35 @@ static licet_status write_inside(writing *w, const licet_write_request *request)
     LIC_TRY(type_updates(w, request));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
     writing_judged(w);
+    LIC_TRY(annotate(w));
     LIC_TRY(store->methods->apply(store, w->changes, w->change_count, &w->revision, w->error));
 done:
     return status;
 }
 
+static licet_status update_count_check(const licet_write_request *request, licet_error **error)
+{
+    if (request->update_count > LIC_MAX_UPDATES)
+        return fail_count(error, "TOO_MANY_UPDATES_IN_REQUEST", "updates", request->update_count, LIC_MAX_UPDATES);
+    if (request->update_count > 0 && request->updates == NULL)
+        return lic_fail_record(error, "updates");
+    return LICET_OK;
+}
+
 static licet_status write_relationships(licet_engine *engine, const licet_write_request *request, licet_token *token,
                                         licet_error **error)
 {
+    bool         no_metadata;
     licet_status status;
     writing      w;
 
+    LIC_TRY(metadata_check(engine, request->metadata, &no_metadata, error));
+    LIC_TRY(update_count_check(request, error));
     LIC_TRY(updates_check(request, error));
     LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, engine->strict, error));
     writing_init(&w, engine, error);
+    if (!no_metadata)
+        w.metadata = request->metadata;
     status = prepare_changes(&w, request);
     if (status == LICET_OK) {
         writing_begin(&w);
@@ -326,12 +374,7 @@ licet_status licet_write(licet_engine *engine, const licet_write_request *reques
     status = lic_engine_enter(engine, &call, error);
     if (status != LICET_OK)
         return status;
-    if (request->update_count > LIC_MAX_UPDATES)
-        status = fail_count(error, "TOO_MANY_UPDATES_IN_REQUEST", "updates", request->update_count, LIC_MAX_UPDATES);
-    else if (request->update_count > 0 && request->updates == NULL)
-        status = lic_fail_record(error, "updates");
-    else
-        status = write_relationships(engine, request, token, error);
+    status = write_relationships(engine, request, token, error);
     lic_engine_leave(&call);
     return status;
 }
@@ -350,6 +393,7 @@ static licet_status delete_inside(writing *w, const licet_delete_request *reques
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
     writing_judged(w);
+    LIC_TRY(annotate(w));
     LIC_TRY(store->methods->erase(store, &filter, w->now, request->limit, request->allow_partial, count, &w->revision,
                                   w->error));
 done:
@@ -368,17 +412,21 @@ static licet_status delete_relationships(licet_engine *engine, const licet_delet
                                          licet_delete_result *result, licet_error **error)
 {
     uint64_t     count = 0;
+    bool         no_metadata;
     licet_filter meant;
     licet_status status;
     writing      w;
 
     if (!LIC_RECORD_KNOWN(&request->filter))
         return lic_fail_record(error, "filter");
+    LIC_TRY(metadata_check(engine, request->metadata, &no_metadata, error));
     meant = lic_filter_meant(&request->filter, engine->strict);
     LIC_TRY(lic_filter_check("filter", &meant, LIC_FILTER_DELETE, error));
     LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, engine->strict, error));
     LIC_TRY(limit_check(request->limit, error));
     writing_init(&w, engine, error);
+    if (!no_metadata)
+        w.metadata = request->metadata;
     writing_begin(&w);
     status = delete_inside(&w, request, &count);
     writing_end(&w);

@@ -1,0 +1,365 @@
+/* Watching: what was committed, revision by revision, from the history that the store keeps anyway.
+ *
+ * A watch is a place in the history. Each call goes on from there, under a pin that it takes for one revision at a
+ * time; to wait it leaves the engine, so that nobody waits for it, and is woken by commits. Nothing is buffered: who
+ * reads too slowly finds one day that its place has left the history, and is told. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "datastore/object.h"
+#include "engine/stream.h"
+
+#define ALL_KINDS (LICET_WATCH_RELATIONSHIPS | LICET_WATCH_SCHEMA | LICET_WATCH_CHECKPOINTS)
+
+/* The place is the stream's revision: everything up to it was told, or had nothing to say. */
+typedef struct watching {
+    licet_stream base;
+    uint32_t     kinds;
+    lic_arena    arena; /* texts of the request, filters */
+    lic_map      types; /* names of resource types, when there are any */
+    lic_filter  *filters;
+    size_t       filter_count;
+    lic_arena    told; /* what the last call returned */
+} watching;
+
+/* ------------------------------------------------------------------- the rows */
+
+static bool has_type(const watching *w, const lic_row *row)
+{
+    const lic_names *names = w->base.engine->names;
+    lic_type         type  = lic_names_type_of(names, row->edge.resource.slot);
+
+    return w->types.count == 0 || lic_map_find(&w->types, lic_names_type_name(names, type)) != LIC_MAP_NONE;
+}
+
+static bool is_selected(const watching *w, const lic_row *row)
+{
+    for (size_t i = 0; i < w->filter_count; i++) {
+        if (lic_filter_selects(w->base.engine->names, &w->filters[i], row))
+            return true;
+    }
+    return w->filter_count == 0;
+}
+
+static bool passes(const void *context, const lic_row *row)
+{
+    return has_type(context, row) && is_selected(context, row);
+}
+
+/* ----------------------------------------------------------------- one revision */
+
+static licet_status fail_expired(licet_error **error)
+{
+    return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
+                    "changes after the revision have left the retained history");
+}
+
+static bool wants(const watching *w, uint32_t kind)
+{
+    return (w->kinds & kind) != 0;
+}
+
+/* The next revision that has something to say, of those that the snapshot shows; if none has, the last one that was
+ * looked at. SpiceDB: relationships are told whatever kinds are asked for; in memory every revision is a checkpoint. */
+static licet_status read_revision(watching *w, const lic_snapshot *snapshot, lic_store_revision *revision,
+                                  bool *schema_changed, licet_error **error)
+{
+    const licet_engine *engine  = w->base.engine;
+    lic_store          *store   = engine->store;
+    const lic_row_test  test    = { passes, w };
+    uint64_t            after   = w->base.revision;
+    uint64_t            through = wants(w, LICET_WATCH_CHECKPOINTS) ? after + 1 : snapshot->revision;
+    uint64_t            schema  = 0;
+    licet_status        status;
+
+    if (wants(w, LICET_WATCH_SCHEMA))
+        schema = lic_schemas_next(&engine->schemas, after, through);
+    if (schema != 0)
+        through = schema;
+    status = store->methods->changes(store, snapshot, after, through, &test, &w->told, revision, error);
+    if (status == LICET_OK && !store->methods->keeps(store, snapshot, after))
+        status = fail_expired(error);
+    if (revision->revision == 0)
+        revision->revision = through;
+    *schema_changed = revision->revision == schema;
+    return status;
+}
+
+/* Tells a revision, or passes those that have nothing to say. *more: there are others. */
+static licet_status advance(watching *w, licet_change *change, bool *found, bool *more, licet_error **error)
+{
+    licet_engine      *engine = w->base.engine;
+    lic_store_revision revision;
+    lic_snapshot       snapshot;
+    licet_status       status = LICET_OK;
+
+    lic_snapshot_pin(engine->graph, &snapshot);
+    *more = snapshot.revision > w->base.revision;
+    if (*more)
+        status = read_revision(w, &snapshot, &revision, &change->schema_changed, error);
+    lic_snapshot_unpin(&snapshot);
+    if (status != LICET_OK || !*more)
+        return status;
+    change->is_checkpoint = wants(w, LICET_WATCH_CHECKPOINTS);
+    change->updates       = revision.updates;
+    change->update_count  = revision.count;
+    change->metadata      = revision.metadata;
+    w->base.revision      = revision.revision;
+    *found                = revision.count > 0 || change->schema_changed || change->is_checkpoint;
+    if (*found)
+        lic_token_make(&engine->identity, revision.revision, &change->token);
+    return LICET_OK;
+}
+
+/* Inside a call. */
+static licet_status next_told(watching *w, licet_change *change, bool *found, licet_error **error)
+{
+    licet_status status = LICET_OK;
+    bool         more   = true;
+
+    lic_arena_free(&w->told);
+    while (status == LICET_OK && more && !*found)
+        status = advance(w, change, found, &more, error);
+    if (!*found)
+        *change = (licet_change)LICET_CHANGE_INIT;
+    return status;
+}
+
+/* -------------------------------------------------------------------- waiting */
+
+static bool has_nothing_to_tell(const void *context)
+{
+    const watching     *w      = context;
+    const licet_engine *engine = w->base.engine;
+
+    return lic_graph_head(engine->graph) <= w->base.revision && !lic_gate_is_closed(&engine->gate);
+}
+
+/* Not inside a call: whoever closes the engine does not wait for us. */
+static licet_status next_change(licet_stream *stream, uint64_t until_ms, licet_change *change, bool *found,
+                                licet_error **error)
+{
+    watching    *w = (watching *)stream;
+    lic_call     call;
+    licet_status status;
+
+    for (;;) {
+        status = lic_stream_enter(stream, LIC_STREAM_CHANGES, &call, error);
+        if (status != LICET_OK)
+            return status;
+        status = next_told(w, change, found, error);
+        lic_engine_leave(&call);
+        if (status != LICET_OK || *found || until_ms == 0 || lic_monotonic_ms() >= until_ms)
+            return status;
+        lic_feed_wait(&stream->engine->feed, until_ms, has_nothing_to_tell, w);
+    }
+}
+
+licet_status licet_stream_next_change(licet_stream *stream, uint32_t timeout_ms, licet_change *change, bool *found,
+                                      licet_error **error)
+{
+    lic_error_begin(error);
+    if (found != NULL)
+        *found = false;
+    if (!LIC_RECORD_KNOWN(change))
+        return lic_fail_record(error, "change");
+    *change = (licet_change)LICET_CHANGE_INIT;
+    if (found == NULL)
+        return lic_fail_record(error, "found");
+    return next_change(stream, timeout_ms == 0 ? 0 : lic_monotonic_ms() + timeout_ms, change, found, error);
+}
+
+/* ------------------------------------------------------------------- beginning */
+
+static licet_status types_check(const licet_watch_request *request, licet_error **error)
+{
+    licet_status status = LICET_OK;
+    char         field[48];
+
+    for (size_t i = 0; i < request->resource_type_count && status == LICET_OK; i++) {
+        snprintf(field, sizeof field, "resource type %zu", i + 1);
+        status = lic_type_check(field, request->resource_types[i], error);
+    }
+    return status;
+}
+
+static licet_status filter_check(const licet_filter *filter, size_t index, bool strict, licet_error **error)
+{
+    licet_filter meant;
+    char         field[48];
+
+    if (!LIC_RECORD_KNOWN(filter))
+        return lic_fail_record(error, "a filter");
+    snprintf(field, sizeof field, "filter %zu", index + 1);
+    meant = lic_filter_meant(filter, strict);
+    return lic_filter_check(field, &meant, LIC_FILTER_WATCH, error);
+}
+
+static licet_status filters_check(const licet_watch_request *request, bool strict, licet_error **error)
+{
+    licet_status status = LICET_OK;
+
+    for (size_t i = 0; i < request->filter_count && status == LICET_OK; i++)
+        status = filter_check(&request->filters[i], i, strict, error);
+    return status;
+}
+
+static licet_status shape_check(const licet_watch_request *request, bool strict, licet_error **error)
+{
+    licet_status status;
+
+    if (request->resource_type_count > 0 && request->resource_types == NULL)
+        return lic_fail_record(error, "resource_types");
+    if (request->filter_count > 0 && request->filters == NULL)
+        return lic_fail_record(error, "filters");
+    if ((request->kinds & ~ALL_KINDS) != 0)
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "kinds: %u has bits that name nothing to be told", (unsigned)request->kinds);
+    if (request->resource_type_count > 0 && request->filter_count > 0)
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "resource_types and filters exclude each other");
+    LIC_TRY(types_check(request, error));
+    LIC_TRY(filters_check(request, strict, error));
+done:
+    return status;
+}
+
+/* Of the revision that the watch begins after. */
+static licet_status pin(const licet_engine *engine, const licet_watch_request *request, lic_snapshot *snapshot,
+                        licet_error **error)
+{
+    uint64_t     revision;
+    licet_status status;
+
+    if (!lic_str_given(request->since)) {
+        lic_snapshot_pin(engine->graph, snapshot);
+        return LICET_OK;
+    }
+    status = lic_token_read(&engine->identity, request->since, &revision, error);
+    if (status == LICET_OK)
+        status = lic_engine_pin_at(engine, revision, snapshot, error);
+    if (status != LICET_OK || engine->store->methods->keeps(engine->store, snapshot, revision))
+        return status;
+    lic_snapshot_unpin(snapshot);
+    return fail_expired(error);
+}
+
+static licet_status keep_types(watching *w, const licet_watch_request *request, licet_error **error)
+{
+    uint32_t found;
+
+    for (uint32_t i = 0; i < request->resource_type_count; i++) {
+        lic_str name = lic_arena_str(&w->arena, request->resource_types[i]);
+
+        if (!lic_str_given(name) || !lic_map_add(&w->types, name, i, &found))
+            return lic_fail_memory(error);
+    }
+    return LICET_OK;
+}
+
+static bool copy_str(lic_arena *arena, lic_str *s)
+{
+    if (!lic_str_given(*s))
+        return true;
+    *s = lic_arena_str(arena, *s);
+    return lic_str_given(*s);
+}
+
+/* SpiceDB: in a watch, an empty relation of the subject lets those with a relation pass too. */
+static licet_status compile_filter(watching *w, const lic_program *program, const licet_filter *filter,
+                                   lic_filter *compiled, licet_error **error)
+{
+    const licet_filter meant  = lic_filter_meant(filter, w->base.engine->strict);
+    licet_status       status = lic_filter_compile(program, &meant, LIC_FILTER_WATCH, compiled, error);
+
+    if (status != LICET_OK)
+        return status;
+    if (meant.subject_relation.size == 0)
+        compiled->subject_slot = LIC_NO_SLOT;
+    if (copy_str(&w->arena, &compiled->relation) && copy_str(&w->arena, &compiled->resource_id) &&
+        copy_str(&w->arena, &compiled->resource_id_prefix) && copy_str(&w->arena, &compiled->subject_id))
+        return LICET_OK;
+    return lic_fail_memory(error);
+}
+
+static licet_status keep_filters(watching *w, const lic_program *program, const licet_watch_request *request,
+                                 licet_error **error)
+{
+    licet_status status = LICET_OK;
+
+    w->filters = lic_new_array(&w->arena, request->filter_count, lic_filter);
+    if (w->filters == NULL)
+        return lic_fail_memory(error);
+    for (size_t i = 0; i < request->filter_count && status == LICET_OK; i++)
+        status = compile_filter(w, program, &request->filters[i], &w->filters[i], error);
+    w->filter_count = request->filter_count;
+    return status;
+}
+
+static licet_status watching_fill(watching *w, const licet_watch_request *request, licet_error **error)
+{
+    lic_snapshot snapshot;
+    licet_status status = pin(w->base.engine, request, &snapshot, error);
+
+    if (status != LICET_OK)
+        return status;
+    w->base.revision = snapshot.revision;
+    status           = keep_filters(w, lic_engine_program(w->base.engine, &snapshot), request, error);
+    lic_snapshot_unpin(&snapshot);
+    return status == LICET_OK ? keep_types(w, request, error) : status;
+}
+
+static void end_watching(licet_stream *stream)
+{
+    watching *w = (watching *)stream;
+
+    lic_map_free(&w->types);
+    lic_arena_free(&w->told);
+    lic_arena_free(&w->arena);
+}
+
+static const lic_stream_methods methods = { LIC_STREAM_CHANGES, NULL, NULL, end_watching };
+
+static licet_status watching_new(licet_engine *engine, const licet_watch_request *request, licet_stream **out,
+                                 licet_error **error)
+{
+    watching    *w = lic_stream_new(engine, &methods, sizeof *w);
+    licet_status status;
+
+    if (w == NULL)
+        return lic_fail_memory(error);
+    w->kinds = request->kinds;
+    lic_arena_init(&w->arena, engine->memory);
+    lic_arena_init(&w->told, engine->memory);
+    lic_map_init(&w->types, engine->memory, lic_random_key());
+    status = watching_fill(w, request, error);
+    if (status == LICET_OK)
+        *out = &w->base;
+    else
+        licet_stream_release(&w->base);
+    return status;
+}
+
+licet_status licet_watch(licet_engine *engine, const licet_watch_request *request, licet_stream **stream,
+                         licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    if (stream == NULL)
+        return lic_fail_record(error, "stream");
+    *stream = NULL;
+    if (!LIC_RECORD_KNOWN(request))
+        return lic_fail_record(error, "request");
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    status = shape_check(request, engine->strict, error);
+    if (status == LICET_OK)
+        status = watching_new(engine, request, stream, error);
+    lic_engine_leave(&call);
+    return status;
+}
