@@ -104,14 +104,14 @@ static const stream_kind changes = {
 
 typedef struct watch_options {
     licet_str since;
-    bool      relationships;
     bool      schema;
     bool      checkpoints;
 } watch_options;
 
+/* Relationships are told whatever else is asked for, as SpiceDB does. */
 static uint32_t kinds_of(const watch_options *options)
 {
-    return (options->relationships ? LICET_WATCH_RELATIONSHIPS : 0) | (options->schema ? LICET_WATCH_SCHEMA : 0) |
+    return LICET_WATCH_RELATIONSHIPS | (options->schema ? LICET_WATCH_SCHEMA : 0) |
            (options->checkpoints ? LICET_WATCH_CHECKPOINTS : 0);
 }
 
@@ -136,12 +136,11 @@ static uint32_t wait_at(reader *r)
     return (uint32_t)ms + ((lua_Number)(uint32_t)ms < ms ? 1 : 0);
 }
 
-/* engine:watch{since, relationships, schema, checkpoints, resource_types, filters, timeout} -> stream | nil, err */
+/* engine:watch{since, schema, checkpoints, resource_types, filters, timeout} -> stream | nil, err */
 int engine_watch(lua_State *L)
 {
     static const field fields[] = {
         { "since", FIELD_STRING, offsetof(watch_options, since) },
-        { "relationships", FIELD_BOOLEAN, offsetof(watch_options, relationships) },
         { "schema", FIELD_BOOLEAN, offsetof(watch_options, schema) },
         { "checkpoints", FIELD_BOOLEAN, offsetof(watch_options, checkpoints) },
         { "resource_types", FIELD_ELSEWHERE, 0 },
@@ -150,7 +149,7 @@ int engine_watch(lua_State *L)
     };
     engine_box         *self    = engine_from_lua(L, 1);
     licet_watch_request request = LICET_WATCH_REQUEST_INIT;
-    watch_options       options = { { NULL, 0 }, true, false, false };
+    watch_options       options = { { NULL, 0 }, false, false };
     reader              r       = READER_INIT(L, 2);
     licet_error        *error   = NULL;
     licet_status        status;
@@ -178,8 +177,6 @@ int engine_watch(lua_State *L)
     request.kinds          = kinds_of(&options);
     request.resource_types = types;
     request.filters        = filters;
-    if (request.kinds == 0)
-        luaL_argerror(L, 2, "relationships, schema or checkpoints expected");
     if (self->engine == NULL)
         return push_closed(L);
     status = licet_watch(self->engine, &request, &box->base.stream, &error);

@@ -288,9 +288,8 @@ local core = require "licet.core"
 
 ---@class licet.WatchOptions
 ---@field since? string a token: what was committed after it; by default what will be committed from now on
----@field relationships? boolean tell changes of relationships: true by default
----@field schema? boolean tell that the schema was replaced, whatever is filtered: false by default
----@field checkpoints? boolean tell that nothing before .token is still to come: false by default
+---@field schema? boolean tell that the schema was replaced, too, whatever is filtered: false by default
+---@field checkpoints? boolean tell, too, that nothing before .token is still to come: false by default
 ---@field resource_types? string[] only of these
 ---@field filters? licet.Filter[] only what one of these selects; not together with resource_types
 ---@field timeout? number seconds to wait for each change; 0 by default: while Lua waits, nobody can write to its memory store

@@ -125,7 +125,7 @@ describe("an argument of the wrong type", function()
         raises("timeout: seconds from 0 on expected", engine.watch, engine, { timeout = 0 / 0 })
         raises("item 1: resource_types: string expected", engine.watch, engine, { resource_types = { 1 } })
         raises("item 1: no field 'colour'", engine.watch, engine, { filters = { { colour = "red" } } })
-        raises("relationships, schema or checkpoints expected", engine.watch, engine, { relationships = false })
+        raises("schema: boolean expected, got string", engine.watch, engine, { schema = "yes" })
         raises("string expected, got table", engine.schema_impact, engine, {})
     end)
 

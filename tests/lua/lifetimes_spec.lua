@@ -299,6 +299,41 @@ describe("a finalizer", function()
         engine:close()
     end)
 
+    it("may close the engine while much is asked or brought", function()
+        local function operations(engine, i)
+            for _, resource in assert(engine:lookup_resources("document", "view", "user:bo")) do
+                assert.is_true(resource.allowed)
+            end
+            for _, subject in assert(engine:lookup_subjects("document:plan", "view", "user")) do
+                assert.same({}, subject.excluded)
+            end
+            assert.same({}, assert(engine:permissions("document:plan", "user:bo")).view.missing_context)
+            assert.equal("union", assert(engine:expand("document:plan", "view")).operation)
+            assert.is_true(assert(engine:explain("document:plan", "view", "user:bo")).allowed)
+            local n = 0
+            assert(engine:import_relationships(function()
+                n = n + 1
+                return n <= 20 and ("document:i%d-%d#owner@user:ana"):format(i, n) or nil
+            end, { batch_size = 3, progress = function() return {} end }))
+            for change in assert(engine:watch { since = assert(engine:touch("document:x#owner@user:ana")) }) do
+                assert.equal("touch", change.operation)
+            end
+        end
+
+        for _ = 1, 100 do
+            local engine = world.open()
+            local i, ok, err = 0, nil, nil
+
+            finalizer(function() engine:close() end)
+            repeat
+                i = i + 1
+                ok, err = pcall(operations, engine, i)
+            until not ok or i == 200
+            assert.is_true(ok or tostring(err):find("the engine is closed", 1, true) ~= nil, tostring(err))
+            engine:close()
+        end
+    end)
+
     it("may close the stream that is being read", function()
         local engine = world.open()
 
@@ -356,7 +391,9 @@ describe("closing the state", function()
                 local tree = assert(engine:expand("document:plan", "view"))
                 local trace = assert(engine:explain("document:plan", "view", "user:ana"))
                 local timed = assert(licet.open("memory:", { clock = licet.testing.manual_clock(i) }))
-                KEEP[i] = { engine, result, stream, engine:read_schema(), found, tree, trace, timed, timed:stats() }
+                local changes = assert(engine:watch())
+                local impact = assert(engine:schema_impact(world.SCHEMA))
+                KEEP[i] = { engine, result, stream, engine:read_schema(), found, tree, trace, changes, impact, timed }
             end
         ]]))
     end)

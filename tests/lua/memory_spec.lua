@@ -217,6 +217,17 @@ local OPERATIONS = {
         end
         return texts
     end,
+    schema_impact = function(engine)
+        local kinds = {}
+        for impact in engine:schema_impact((SCHEMA:gsub("permission view = owner", "permission view = guest"))) do
+            kinds[#kinds + 1] = { impact.kind, impact.before }
+        end
+        for impact in engine:schema_impact((SCHEMA:gsub("relation guest: user with grown", "relation guest: user"))) do
+            kinds[#kinds + 1] = { impact.kind, tostring(impact.relationship) }
+        end
+        return kinds
+    end,
+    schema_impact_refused = function(engine) assert(not engine:schema_impact("definition")) end,
     schemas = function(engine)
         local schema = licet.Schema.parse(SCHEMA)
         return schema:diff(assert(licet.Schema.parse("definition user {}"))), schema:reflect(),
@@ -235,6 +246,20 @@ local OPERATIONS = {
         clock:advance(1)
         engine:close()
         return clock:now()
+    end,
+    watch = function(engine)
+        local since = engine:touch("document:x#owner@user:ana")
+        engine:write({ licet.touch("document:y#owner@user:ana"), licet.delete("document:x#owner@user:ana") }, nil,
+            { metadata = { who = "ana", tags = { "a" }, none = licet.null } })
+        local seen = {}
+        for change in engine:watch { since = since, schema = true, checkpoints = true } do
+            seen[#seen + 1] = { change.operation, tostring(change.relationship), change.metadata, change.token }
+        end
+        return seen
+    end,
+    watch_refused = function(engine)
+        assert(not engine:watch { since = "x" })
+        assert(not engine:watch { filters = { { resource_type = "planet" } } })
     end,
     stats = function(engine) return engine:stats().relationships end,
     schema = function()
