@@ -136,6 +136,11 @@ uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)
     return intern_with_room(graph, type, id);
 }
 
+uint32_t lic_graph_node_end(const lic_graph *graph, lic_type type)
+{
+    return lic_nodes_end(&graph->nodes, type);
+}
+
 const lic_attribute *lic_graph_attribute(const lic_graph *graph, uint32_t attribute)
 {
     return lic_edge_attributed(attribute) ? &lic_attributes_entry(&graph->attributes, attribute)->content : NULL;

@@ -101,6 +101,13 @@ lic_str lic_nodes_id(const lic_nodes *nodes, lic_type type, uint32_t node)
     return node == 0 ? LIC_STR("*") : type_text(find_type(nodes, type), node);
 }
 
+uint32_t lic_nodes_end(const lic_nodes *nodes, lic_type type)
+{
+    const node_type *found = find_type(nodes, type);
+
+    return found == NULL ? 1 : found->count;
+}
+
 static uint32_t hash_of(const lic_nodes *nodes, lic_str id)
 {
     return (uint32_t)(lic_hash_str(id, nodes->key) >> 32);

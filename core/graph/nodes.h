@@ -32,6 +32,8 @@ uint32_t lic_nodes_find(const lic_nodes *nodes, lic_type type, lic_str id);
 size_t lic_nodes_bytes(const lic_nodes *nodes, lic_type type, lic_str id);
 /* Under the write lock. LIC_NONE: out of memory. */
 uint32_t lic_nodes_intern(lic_nodes *nodes, lic_type type, lic_str id);
+/* Under the write lock: the next node of the type. */
+uint32_t lic_nodes_end(const lic_nodes *nodes, lic_type type);
 /* Any thread, for a node that it was given. */
 lic_str lic_nodes_id(const lic_nodes *nodes, lic_type type, uint32_t node);
 

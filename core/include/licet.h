@@ -1158,11 +1158,11 @@ typedef enum licet_impact_kind {
 typedef struct licet_impact {
     size_t               size;
     licet_impact_kind    kind;
-    licet_str            relationship; /* refused: its text */
+    licet_str            relationship; /* refused: its text; empty: the change is refused whatever is stored */
     licet_str            message;      /* refused: what licet_write_schema() would say */
     licet_str            resource;     /* gained, lost: "document:readme" */
     licet_str            permission;   /* a permission or relation */
-    licet_str            subject;      /* "user:ada", "group:eng#member", "user:*" */
+    licet_str            subject;      /* "user:ada", "group:eng#member"; "user:*": whoever no relationship names */
     licet_permissionship before;       /* without context */
     licet_permissionship after;
 } licet_impact;
@@ -1171,8 +1171,9 @@ typedef struct licet_impact {
     { sizeof(licet_impact), LICET_IMPACT_REFUSED, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, LICET_NO_PERMISSION, LICET_NO_PERMISSION }
 
 /**
- * What would a new schema do to the present data? Which relationships forbid it, and which decisions change, resource
- * by resource. Nothing is written. Work and memory are those of one resource at a time.
+ * What would a new schema do to the present data? Which relationships forbid it (each once for every reason), and which
+ * decisions change, resource by resource of those that occur; what one schema does not have, there nobody has. Subjects
+ * are objects of every type, and the usersets that relationships may name. Nothing is written. Work and memory are those of one resource at a time.
  *
  * Owns:    *stream is yours: licet_stream_next_impact(), licet_stream_release(). It holds the engine.
  * Errors:  SCHEMA_ERROR with position for a text that is wrong by itself; as licet_lookup_subjects().
