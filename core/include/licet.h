@@ -1173,7 +1173,8 @@ typedef struct licet_impact {
 /**
  * What would a new schema do to the present data? Which relationships forbid it (each once for every reason), and which
  * decisions change, resource by resource of those that occur; what one schema does not have, there nobody has. Subjects
- * are objects of every type, and the usersets that relationships may name. Nothing is written. Work and memory are those of one resource at a time.
+ * are objects of every type, and the usersets that relationships may name. Nothing is written. Work and memory are those
+ * of one resource at a time.
  *
  * Owns:    *stream is yours: licet_stream_next_impact(), licet_stream_release(). It holds the engine.
  * Errors:  SCHEMA_ERROR with position for a text that is wrong by itself; as licet_lookup_subjects().
