@@ -752,6 +752,78 @@ static void closing_the_engine_wakes_who_waits_and_does_not_wait_for_them(void *
     world_close(&w);
 }
 
+#define TURNS 3000u
+
+/* Each commit comes just when the watcher is about to wait. */
+typedef struct turns {
+    licet_stream    *stream;
+    _Atomic uint32_t told;
+    _Atomic bool     slept;
+} turns;
+
+static void watch_turns(void *argument)
+{
+    turns       *t      = argument;
+    licet_change change = LICET_CHANGE_INIT;
+    bool         found  = true;
+
+    for (uint32_t i = 0; i < TURNS && found; i++) {
+        uint64_t start = lic_monotonic_ms();
+
+        if (licet_stream_next_change(t->stream, PATIENCE_MS, &change, &found, NULL) != LICET_OK)
+            found = false;
+        if (!found || lic_monotonic_ms() - start >= PATIENCE_MS)
+            atomic_store(&t->slept, true);
+        atomic_fetch_add(&t->told, 1);
+    }
+}
+
+static void no_commit_is_slept_through(void **state)
+{
+    static turns t;
+    engine_world w;
+    pthread_t    thread;
+
+    (void)state;
+    memset(&t, 0, sizeof t);
+    world_open(&w, NULL, WORLD_SCHEMA, NULL);
+    t.stream = watch(&w, 0, NULL);
+    assert_true(lic_thread_start(&thread, "licet-test", watch_turns, &t));
+    for (uint32_t i = 0; i < TURNS && !atomic_load(&t.slept); i++) {
+        if (i % 2 == 0)
+            world_touch(&w, "group:eng#member@user:ana");
+        else
+            world_delete(&w, "group:eng#member@user:ana");
+        while (atomic_load(&t.told) <= i && !atomic_load(&t.slept))
+            continue;
+    }
+    lic_thread_join(thread);
+    assert_false(atomic_load(&t.slept));
+    assert_int_equal(t.told, TURNS);
+    licet_stream_release(t.stream);
+    world_close(&w);
+}
+
+static void a_close_at_any_moment_wakes_who_waits(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 100; i++) {
+        waiting      call = { .timeout_ms = UINT32_MAX };
+        engine_world w;
+        pthread_t    thread;
+
+        world_open(&w, NULL, WORLD_SCHEMA, NULL);
+        call.stream = watch(&w, 0, NULL);
+        assert_true(lic_thread_start(&thread, "licet-test", wait_for_change, &call));
+        lic_sleep_us(i % 10 * 20);
+        licet_close(w.engine);
+        lic_thread_join(thread);
+        assert_int_equal(call.status, LICET_CLOSED);
+        licet_stream_release(call.stream);
+        world_close(&w);
+    }
+}
+
 static void misuse_of_a_watch_is_told(void **state)
 {
     licet_read_request read   = LICET_READ_REQUEST_INIT;
@@ -1210,6 +1282,8 @@ int main(void)
         cmocka_unit_test(each_commit_wakes_all_who_wait),
         cmocka_unit_test(every_kind_of_commit_wakes),
         cmocka_unit_test(closing_the_engine_wakes_who_waits_and_does_not_wait_for_them),
+        cmocka_unit_test(no_commit_is_slept_through),
+        cmocka_unit_test(a_close_at_any_moment_wakes_who_waits),
         cmocka_unit_test(misuse_of_a_watch_is_told),
         cmocka_unit_test(after_a_fork_both_processes_watch_on),
         cmocka_unit_test(the_metadata_of_a_write_comes_with_its_changes),
