@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Optional
 
 from . import _licet, demo, validation
+from .records import FoundSubject, SchemaChange, Trace
 from .relationship import Relationship
 
 OK, NO, UNUSABLE = 0, 1, 2
@@ -415,7 +416,7 @@ def _result_values(result: _licet.Result) -> dict[str, Any]:
 def _word(result: _licet.Result) -> str:
     if result.error is not None:
         return "error"
-    return ("denied", "allowed", "conditional")[result.permissionship]
+    return _WORDS[result.permissionship]
 
 
 def _missing(result: _licet.Result) -> str:
@@ -479,12 +480,186 @@ def _check_all(engine: _licet.Engine, questions: list[_Question], context: str |
         yield from engine.check_bulk(((q.resource, q.relation, q.subject, own) for q, own in part), context=context)
 
 
+# -------------------------------------------------------- lookups, filter, permissions
+
+
+def _found_line(word: str, what: str, missing: Sequence[str]) -> str:
+    waits = f" (missing: {', '.join(missing)})" if missing else ""
+    return f"{word:<11}  {what}{waits}"
+
+
+_WORDS = ("denied", "allowed", "conditional")
+
+
+def _found_values(found: Any) -> dict[str, Any]:
+    return {**found._asdict(), "permissionship": found.permissionship.name}
+
+
+def lookup_resources(arguments: argparse.Namespace) -> int:
+    with _open(arguments) as engine:
+        stream = engine.lookup_resources(
+            arguments.resource_type,
+            arguments.permission,
+            arguments.subject,
+            limit=arguments.limit,
+            cursor=arguments.cursor,
+            context=arguments.context,
+        )
+        if arguments.json:
+            found = [_found_values(resource) for resource in stream]
+            write_json({"resources": found, "token": stream.token, "cursor": stream.cursor})
+        else:
+            for resource_id, permissionship, missing in stream:
+                print(_found_line(_WORDS[permissionship], f"{arguments.resource_type}:{resource_id}", missing))
+    return OK
+
+
+def lookup_subjects(arguments: argparse.Namespace) -> int:
+    subject_type, _, relation = arguments.subject_type.partition("#")
+    with _open(arguments) as engine:
+        stream = engine.lookup_subjects(
+            arguments.resource,
+            arguments.permission,
+            subject_type,
+            subject_relation=relation or None,
+            wildcards=not arguments.no_wildcards,
+            limit=arguments.limit,
+            cursor=arguments.cursor,
+            context=arguments.context,
+        )
+        if arguments.json:
+            found = [_subject_values(subject) for subject in stream]
+            write_json({"subjects": found, "token": stream.token, "cursor": stream.cursor})
+        else:
+            for subject in stream:
+                _print_subject(subject, subject_type, f"#{relation}" if relation else "")
+    return OK
+
+
+def _subject_values(subject: FoundSubject) -> dict[str, Any]:
+    return {**_found_values(subject), "excluded": [_found_values(excluded) for excluded in subject.excluded]}
+
+
+def _print_subject(subject: FoundSubject, subject_type: str, relation: str) -> None:
+    print(
+        _found_line(
+            _WORDS[subject.permissionship], f"{subject_type}:{subject.subject_id}{relation}", subject.missing_context
+        )
+    )
+    for excluded in subject.excluded:
+        name = f"  but {subject_type}:{excluded.subject_id}{relation}"
+        print(_found_line("", name, excluded.missing_context))
+
+
+def filter_ids(arguments: argparse.Namespace) -> int:
+    ids = [text for _, _, text in _lines(arguments.ids)]
+    allowed = []
+    with _open(arguments) as engine:
+        for first in range(0, len(ids), _BULK_LIMIT):
+            part = ids[first : first + _BULK_LIMIT]
+            allowed += engine.filter(
+                arguments.resource_type, part, arguments.permission, arguments.subject, context=arguments.context
+            )
+    if arguments.json:
+        write_json({"resource_ids": allowed})
+    else:
+        for resource_id in allowed:
+            print(resource_id)
+    return OK
+
+
+def permissions(arguments: argparse.Namespace) -> int:
+    with _open(arguments) as engine:
+        answers = engine.permissions(
+            arguments.resource, arguments.subject, arguments.permissions or None, context=arguments.context
+        )
+    failed = [name for name, result in answers.items() if result.error is not None]
+    if arguments.json:
+        asked = {"resource": arguments.resource, "subject": arguments.subject}
+        write_json({**asked, "permissions": {name: _result_values(result) for name, result in answers.items()}})
+    else:
+        for name, result in answers.items():
+            print(_found_line(_word(result), printable(name), result.missing_context))
+        for name in failed:
+            complain(f"licet: {printable(name)}: {printable(answers[name].error.message)}")  # type: ignore[union-attr]
+    return UNUSABLE if failed else OK
+
+
+# --------------------------------------------------------------------- expand, explain
+
+
+def _print_document(text: str) -> None:
+    """A JSON document of the core's, whatever the encoding of standard output lacks."""
+    if codecs.lookup(sys.stdout.encoding).name != "utf-8":
+        text = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
+    print(text)
+
+
+def _print_told(arguments: argparse.Namespace, told: _licet.Tree | Trace) -> None:
+    if arguments.json:
+        _print_document(told.to_json())
+    else:
+        print("\n".join(printable(line) for line in str(told).split("\n")))
+
+
+def expand(arguments: argparse.Namespace) -> int:
+    with _open(arguments) as engine:
+        _print_told(arguments, engine.expand(arguments.resource, arguments.permission))
+    return OK
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    question = (arguments.resource, arguments.permission, arguments.subject)
+    with _open(arguments) as engine:
+        try:
+            trace = engine.explain(*question, context=arguments.context)
+        except _licet.Error as error:
+            if error.trace is not None:
+                _print_told(arguments, error.trace)
+            raise
+    _print_told(arguments, trace)
+    return OK if trace else NO
+
+
+# ------------------------------------------------------------------ comparing schemas
+
+
+def schema_diff(arguments: argparse.Namespace) -> int:
+    schemas = []
+    for path in (arguments.before, arguments.after):
+        text = ""
+        try:
+            text = _read_schema(path)
+            schemas.append(_parse_schema(path, text))
+        except (_licet.Error, OSError) as error:
+            _diagnose_problem(_name(path), _problem(error), text)
+            return UNUSABLE
+    changes = schemas[0].diff(schemas[1])
+    if arguments.json:
+        write_json({"changes": [change._asdict() for change in changes]})
+    else:
+        for change in changes:
+            print(_schema_change_line(change))
+    return NO if changes else OK
+
+
+def _schema_change_line(change: SchemaChange) -> str:
+    where = "#".join(part for part in (change.definition, change.name) if part)
+    if change.caveat:
+        where = f"caveat {change.caveat}({change.parameter or ''})"
+    sides = [printable(side) for side in (change.before, change.after) if side]
+    return f"{where}: {change.kind}" + (f": {' -> '.join(sides)}" if sides else "")
+
+
 # ---------------------------------------------------------------------- relationships
 
 
 def _lines(given: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """Number, line and what is on it, from the command line or from standard input, comments and empty lines aside."""
-    lines: Iterable[tuple[int, str]] = ((0, text) for text in given) if given else enumerate(sys.stdin, start=1)
+    return _uncommented(((0, text) for text in given) if given else enumerate(sys.stdin, start=1))
+
+
+def _uncommented(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
     for number, line in lines:
         text = line.strip()
         if text and not text.startswith("//"):
@@ -497,6 +672,16 @@ def _relationships(given: Sequence[str]) -> Iterator[Relationship]:
         yield _relationship(number, line, text, question=False)
 
 
+def _relationships_of(path: str) -> Iterator[Relationship]:
+    """Relationships of a file, as of standard input, which is "-"."""
+    if path == "-":
+        yield from _relationships(())
+        return
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        for number, line, text in _uncommented(enumerate(file, start=1)):
+            yield _relationship(number, line, text, question=False, path=path)
+
+
 def _questions(given: Sequence[str]) -> Iterator[_Question]:
     """Questions, from the same: `document:readme#view@user:ada`, perhaps with `with {"hour": 9}` behind it."""
     for number, line, text in _lines(given):
@@ -504,7 +689,7 @@ def _questions(given: Sequence[str]) -> Iterator[_Question]:
         yield _relationship(number, line, question.rstrip(), question=True), context.strip() if separator else None
 
 
-def _relationship(number: int, line: str, text: str, question: bool) -> Relationship:
+def _relationship(number: int, line: str, text: str, question: bool, path: str = "<stdin>") -> Relationship:
     try:
         relationship = Relationship.parse(text)
         if question and (relationship.caveat_name or relationship.expiration):
@@ -517,7 +702,7 @@ def _relationship(number: int, line: str, text: str, question: bool) -> Relation
         else:
             indent = len(line) - len(line.lstrip())
             column = indent + (error.column or 1)
-            diagnose("<stdin>", number, column, "error", message, "\n" * (number - 1) + line)
+            diagnose(path, number, column, "error", message, "\n" * (number - 1) + line)
         raise _Stop(UNUSABLE) from None
 
 
@@ -564,6 +749,35 @@ def relationships_delete(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def relationships_import(arguments: argparse.Namespace) -> int:
+    progress = _show_progress if sys.stderr.isatty() and not arguments.json else None
+    with _open(arguments) as engine:
+        try:
+            imported = engine.import_relationships(
+                _relationships_of(arguments.path), progress=progress, batch_size=arguments.batch_size
+            )
+        finally:
+            if progress is not None:
+                print(file=sys.stderr)
+    _print_change(arguments, "imported", imported.count, imported.token)
+    return OK
+
+
+def _show_progress(count: int) -> None:
+    print(f"\r{count:,} relationships", end="", file=sys.stderr, flush=True)
+
+
+def relationships_export(arguments: argparse.Namespace) -> int:
+    with _open(arguments) as engine:
+        stream = engine.export_relationships(**_filter(arguments))
+        if arguments.json:
+            write_json({"relationships": [{**r._asdict(), "text": str(r)} for r in stream], "token": stream.token})
+        else:
+            for relationship in stream:
+                print(relationship)
+    return OK
+
+
 def _print_change(arguments: argparse.Namespace, done: str, count: int, token: str) -> None:
     if arguments.json:
         write_json({done: count, "token": token})
@@ -595,6 +809,8 @@ class _Parser(argparse.ArgumentParser):
 
 _DESCRIPTION = "Permission checks inside your own process: SpiceDB schemas, relationships, answers."
 
+_CONTEXT_HELP = "values for caveats, a JSON object"
+
 _STATUS = "exit status: 0 yes or all well, 1 no or something does not hold, 2 the input is unusable"
 
 
@@ -610,10 +826,10 @@ def _parser() -> argparse.ArgumentParser:
 
     command = _command(commands, "check", check, "answer one question: prints allowed, denied or conditional")
     _store(command)
-    command.add_argument("resource", help='such as "document:readme"')
-    command.add_argument("permission", help='such as "view": a permission or a relation')
-    command.add_argument("subject", help='such as "user:ada" or "group:eng#member"')
-    _context_option(command, "values for caveats, a JSON object")
+    _resource_argument(command)
+    _permission_argument(command)
+    _subject_argument(command)
+    _context_option(command, _CONTEXT_HELP)
 
     command = _command(commands, "bulk", bulk, "answer many questions at once")
     _store(command)
@@ -626,13 +842,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     _context_option(command, "values for caveats, a JSON object, for the questions that have none of their own")
 
+    _lookup_commands(commands)
+    _telling_commands(commands)
     _relationship_commands(commands)
     _command(commands, "demo", show_demo, "show what licet does, in a minute", with_json=False)
     return parser
 
 
-def _command(commands: Any, name: str, run: Any, text: str, with_json: bool = True) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=_STATUS)
+def _command(
+    commands: Any, name: str, run: Any, text: str, with_json: bool = True, example: str = ""
+) -> argparse.ArgumentParser:
+    epilog = f"example:\n  licet {example}\n\n{_STATUS}" if example else _STATUS
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     command.set_defaults(run=run)
     if with_json:
         command.add_argument("--json", action="store_true", help="one JSON document on standard output")
@@ -645,7 +868,7 @@ def _group(commands: Any, name: str, text: str) -> Any:
 
 
 def _schema_commands(commands: Any) -> None:
-    schema = _group(commands, "schema", "format, check and lint schema files")
+    schema = _group(commands, "schema", "format, check, lint and compare schema files")
 
     command = _command(schema, "fmt", schema_fmt, "print the canonical text", with_json=False)
     _schema_files(command)
@@ -657,18 +880,28 @@ def _schema_commands(commands: Any) -> None:
     _schema_files(_command(schema, "check", schema_check, "parse and check schemas"))
     _schema_files(_command(schema, "lint", schema_lint, "warn of what is allowed and rarely meant; status 1 if any"))
 
+    command = _command(
+        schema,
+        "diff",
+        schema_diff,
+        "what changed between two schemas; status 1 if anything",
+        example="schema diff before.zed after.zed",
+    )
+    command.add_argument("before", metavar="BEFORE", help='a schema; "-" is standard input')
+    command.add_argument("after", metavar="AFTER", help="another one")
+
 
 def _schema_files(command: argparse.ArgumentParser) -> None:
     command.add_argument("files", nargs="+", metavar="FILE", help='a schema; "-" is standard input')
 
 
 def _relationship_commands(commands: Any) -> None:
-    relationships = _group(commands, "relationships", "read, write and delete relationships")
+    relationships = _group(commands, "relationships", "read, write, delete, import and export relationships")
 
     command = _command(relationships, "read", relationships_read, "print the relationships that a filter selects")
     _store(command)
     _filter_options(command)
-    command.add_argument("--limit", type=int, metavar="N", help="at most so many; all by default")
+    _limit_option(command)
 
     command = _command(relationships, "write", relationships_write, "write relationships, all or none")
     _store(command)
@@ -679,6 +912,143 @@ def _relationship_commands(commands: Any) -> None:
     _store(command)
     _filter_options(command)
     _relationship_arguments(command)
+
+    command = _command(
+        relationships,
+        "import",
+        relationships_import,
+        "create any number of relationships, all or none",
+        example="relationships import --file world.yaml more.txt",
+    )
+    _store(command)
+    command.add_argument(
+        "path",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help='one relationship a line; "-", the default, is standard input',
+    )
+    command.add_argument(
+        "--batch-size", type=int, default=1000, metavar="N", help="relationships at a time; 1,000 by default"
+    )
+
+    command = _command(
+        relationships,
+        "export",
+        relationships_export,
+        "print all relationships, or those of a filter",
+        example="relationships export --file world.yaml --resource-type document",
+    )
+    _store(command)
+    _filter_options(command)
+
+
+def _lookup_commands(commands: Any) -> None:
+    command = _command(
+        commands,
+        "lookup-resources",
+        lookup_resources,
+        "which resources of a type has a subject a permission on",
+        example="lookup-resources --file world.yaml document view user:ada",
+    )
+    _store(command)
+    _resource_type_argument(command)
+    _permission_argument(command)
+    _subject_argument(command)
+    _page_options(command)
+
+    command = _command(
+        commands,
+        "lookup-subjects",
+        lookup_subjects,
+        "which subjects of a type have a permission on a resource",
+        example="lookup-subjects --file world.yaml document:readme view user",
+    )
+    _store(command)
+    _resource_argument(command)
+    _permission_argument(command)
+    command.add_argument("subject_type", help='such as "user", or "group#member"')
+    command.add_argument("--no-wildcards", action="store_true", help="leave out that everybody has it")
+    _page_options(command)
+
+    command = _command(
+        commands,
+        "permissions",
+        permissions,
+        "what may a subject do to a resource: all permissions, or those given",
+        example="permissions --file world.yaml document:readme user:ada",
+    )
+    _store(command)
+    _resource_argument(command)
+    _subject_argument(command)
+    command.add_argument("permissions", nargs="*", metavar="PERMISSION", help="only these, in this order")
+    _context_option(command, _CONTEXT_HELP)
+
+    command = _command(
+        commands,
+        "filter",
+        filter_ids,
+        "those of many resources that a subject has a permission on, in their order",
+        example="filter --file world.yaml document view user:ada readme plan",
+    )
+    _store(command)
+    _resource_type_argument(command)
+    _permission_argument(command)
+    _subject_argument(command)
+    command.add_argument("ids", nargs="*", metavar="ID", help='such as "readme"; from standard input if none')
+    _context_option(command, _CONTEXT_HELP)
+
+
+def _telling_commands(commands: Any) -> None:
+    command = _command(
+        commands,
+        "expand",
+        expand,
+        "what a permission consists of, and the subjects that are stored for it",
+        example="expand --file world.yaml document:readme view",
+    )
+    _store(command)
+    _resource_argument(command)
+    _permission_argument(command)
+
+    command = _command(
+        commands,
+        "explain",
+        explain,
+        "answer one question as check does, and tell how",
+        example="explain --file world.yaml document:readme view user:ada",
+    )
+    _store(command)
+    _resource_argument(command)
+    _permission_argument(command)
+    _subject_argument(command)
+    _context_option(command, _CONTEXT_HELP)
+
+
+def _resource_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("resource", help='such as "document:readme"')
+
+
+def _resource_type_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("resource_type", help='such as "document"')
+
+
+def _permission_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("permission", help='such as "view": a permission or a relation')
+
+
+def _subject_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("subject", help='such as "user:ada" or "group:eng#member"')
+
+
+def _limit_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--limit", type=int, metavar="N", help="at most so many; all by default")
+
+
+def _page_options(command: argparse.ArgumentParser) -> None:
+    _limit_option(command)
+    command.add_argument("--cursor", metavar="CURSOR", help="go on after it; --json tells it")
+    _context_option(command, _CONTEXT_HELP)
 
 
 def _relationship_arguments(command: argparse.ArgumentParser) -> None:
