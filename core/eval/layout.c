@@ -388,19 +388,25 @@ static void look_along(search *s, lic_laid_goal *from, uint32_t number)
     }
 }
 
-/* Closes the part whose first goal this is: no way through it meets more goals than it has. */
+/* Closes the part whose first goal this is. No way through it meets more goals than it has, and one more step goes on from
+ * there: to what lies below, or, on a cycle, to where the way has been. */
 static void close_part(search *s, const lic_laid_goal *first)
 {
-    size_t   size = 1;
+    size_t   size  = 1;
+    uint32_t below = first->below;
     uint32_t height;
+    bool     is_cycle;
 
     while (&s->layout->goals[s->open[s->open_count - size]] != first)
         size++;
-    height = size < UINT32_MAX - first->below ? (uint32_t)size + first->below : UINT32_MAX;
-    for (bool several = size > 1; size > 0; size--) {
+    is_cycle = size > 1 || first->on_cycle;
+    if (is_cycle && below == 0)
+        below = 1;
+    height = size < UINT32_MAX - below ? (uint32_t)size + below : UINT32_MAX;
+    for (; size > 0; size--) {
         const uint32_t number = s->open[--s->open_count];
 
-        s->layout->goals[number].on_cycle |= several;
+        s->layout->goals[number].on_cycle      = is_cycle;
         s->layout->goals[number].height        = height;
         s->layout->order[s->layout->ordered++] = number;
     }

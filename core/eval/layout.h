@@ -36,7 +36,7 @@ typedef struct lic_step {
 typedef struct lic_laid_goal {
     lic_goal goal;
     uint32_t distance; /* steps from the root on the shortest way: depth used up */
-    uint32_t height;   /* goals on any way from here on, itself included, at most; no way goes round a cycle */
+    uint32_t height;   /* goals on any way from here on, at most, to where it ends or comes back to itself */
     uint32_t first;    /* of its steps */
     uint32_t end;      /* behind its last step, which is the rule's whole */
     bool     has_leaf; /* a goal that needs no place of its own is one step further */
