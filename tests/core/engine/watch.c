@@ -1079,6 +1079,57 @@ static void metadata_never_fills_the_memory(void **state)
     world_close(&w);
 }
 
+/* Writes with metadata until there is no memory for more. */
+static void fill_up(engine_world *w, licet_str metadata)
+{
+    for (unsigned i = 0; w->status == LICET_OK; i++) {
+        char line[64];
+
+        assert_true(i < 100000);
+        snprintf(line, sizeof line, "group:g%u#member@user:u%u", i, i);
+        write_noted(w, LICET_TOUCH, line, metadata);
+    }
+    world_failed(w, LICET_OUT_OF_MEMORY, LICET_KIND_NOMEM, "", "out of memory");
+}
+
+/* Deletes a hundred, or what is left; returns how many. */
+static uint64_t delete_some(engine_world *w, licet_str metadata)
+{
+    licet_delete_request request = LICET_DELETE_REQUEST_INIT;
+    licet_delete_result  result  = LICET_DELETE_RESULT_INIT;
+
+    request.filter.resource_type = LICET_STR("group");
+    request.limit                = 100;
+    request.allow_partial        = true;
+    request.metadata             = metadata;
+    w->status                    = licet_delete_relationships(w->engine, &request, &result, &w->error);
+    world_done(w);
+    return result.deleted_count;
+}
+
+static void a_full_engine_can_be_emptied_whatever_metadata_comes_with_it(void **state)
+{
+    static const size_t sizes[] = { 8, 2000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        licet_options options = LICET_OPTIONS_INIT;
+        char         *text    = metadata_of(sizes[i]);
+        engine_world  w;
+        uint64_t      count;
+
+        options.memory_limit_bytes = 1 << 20;
+        world_open(&w, &options, WORLD_SCHEMA, NULL);
+        fill_up(&w, text_of(text));
+        do
+            count = delete_some(&w, text_of(text));
+        while (count > 0);
+        assert_string_equal(world_read_type(&w, "group"), "");
+        free(text);
+        world_close(&w);
+    }
+}
+
 /* ---------------------------------------------------------------- out of memory */
 
 static void a_call_that_finds_no_memory_can_be_made_again(void **state)
@@ -1291,6 +1342,7 @@ int main(void)
         cmocka_unit_test(metadata_is_a_json_object_of_65000_bytes_at_most),
         cmocka_unit_test(metadata_is_judged_before_all_else),
         cmocka_unit_test(metadata_never_fills_the_memory),
+        cmocka_unit_test(a_full_engine_can_be_emptied_whatever_metadata_comes_with_it),
         cmocka_unit_test(a_call_that_finds_no_memory_can_be_made_again),
         cmocka_unit_test(every_allocation_of_a_watch_may_fail),
         cmocka_unit_test(a_watcher_beside_a_writer_and_its_merges_misses_nothing),
