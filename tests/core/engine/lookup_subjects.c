@@ -414,6 +414,35 @@ static void assert_too_deep(engine_world *w, const char *resource, const char *p
     w->error = NULL;
 }
 
+/* Her own row cuts the short way to club:c, so a check of amy comes to its cycle too late to see it. */
+static void a_cycle_beyond_the_depth_of_one_subject_is_its_error(void **state)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+    engine_world  w;
+
+    (void)state;
+    options.max_depth = 4;
+    world_open(&w, &options,
+               "definition user {}\n"
+               "definition club {\n  relation member: user | club#member\n}\n"
+               "definition book {\n"
+               "  relation far: user | club#member\n"
+               "  relation near: user | club#member\n"
+               "  permission read = far - near\n"
+               "}\n",
+               "book:a#far@club:b#member\nclub:b#member@club:c#member\nclub:c#member@club:c#member\n"
+               "book:a#near@club:c#member\n");
+    assert_string_equal(subjects(&w, "book:a", "read", "user", NULL), "");
+    world_touch(&w, "book:a#near@user:amy");
+    world_done(&w);
+    assert_too_deep(&w, "book:a", "read");
+    world_check(&w, "book:a", "read", "user:amy");
+    assert_int_equal(w.status, LICET_LIMIT_EXCEEDED);
+    licet_error_free(w.error);
+    w.error = NULL;
+    world_close(&w);
+}
+
 /* api.md 4.9 */
 static void depth_counts_as_in_a_check(void **state)
 {
@@ -844,6 +873,7 @@ int main(void)
         cmocka_unit_test(a_cycle_adds_nobody),
         cmocka_unit_test(a_condition_on_a_cycle_holds_for_who_comes_by_it),
         cmocka_unit_test(a_cycle_through_an_exclusion_is_the_depth_error),
+        cmocka_unit_test(a_cycle_beyond_the_depth_of_one_subject_is_its_error),
         cmocka_unit_test(depth_counts_as_in_a_check),
         cmocka_unit_test(a_lookup_has_a_limit_of_steps),
         cmocka_unit_test(what_several_operands_share_is_not_read_by_each),
