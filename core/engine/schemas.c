@@ -6,20 +6,16 @@
 
 void lic_schemas_init(lic_schemas *schemas, lic_memory *memory)
 {
-    schemas->memory = memory;
-    atomic_init(&schemas->newest, NULL);
+    *schemas = (lic_schemas){ .memory = memory };
 }
 
-/* context: the memory. */
-static void free_chain(void *context, void *thing)
+static void free_chain(lic_memory *memory, lic_schema_entry *entry)
 {
-    lic_schema_entry *entry = thing;
-
     while (entry != NULL) {
         lic_schema_entry *older = atomic_load_explicit(&entry->older, memory_order_relaxed);
 
         licet_schema_release(entry->schema);
-        lic_free(context, entry, sizeof *entry);
+        lic_free(memory, entry, sizeof *entry);
         entry = older;
     }
 }
@@ -79,15 +75,37 @@ void lic_schemas_withdraw(lic_schemas *schemas)
     atomic_store_explicit(&newest->revision, NEVER, memory_order_release);
 }
 
+static void say_ready(void *schemas, void *thing)
+{
+    (void)thing;
+    atomic_store_explicit(&((lic_schemas *)schemas)->cut_ready, true, memory_order_release);
+}
+
+/* Readers that pinned before may still be on their way to those behind the cut; later ones stop at it. */
+static void cut_off(lic_schemas *schemas)
+{
+    lic_schema_entry *older;
+
+    if (schemas->cut == NULL || !atomic_load_explicit(&schemas->cut_ready, memory_order_acquire))
+        return;
+    older = atomic_load_explicit(&schemas->cut->older, memory_order_relaxed);
+    atomic_store_explicit(&schemas->cut->older, NULL, memory_order_relaxed);
+    free_chain(schemas->memory, older);
+    schemas->cut = NULL;
+}
+
 void lic_schemas_trim(lic_schemas *schemas, lic_graph *graph, uint64_t oldest)
 {
     lic_schema_entry *entry = atomic_load_explicit(&schemas->newest, memory_order_relaxed);
-    lic_schema_entry *older;
 
+    cut_off(schemas);
+    if (schemas->cut != NULL)
+        return;
     while (atomic_load_explicit(&entry->revision, memory_order_relaxed) > oldest)
         entry = atomic_load_explicit(&entry->older, memory_order_relaxed);
-    older = atomic_load_explicit(&entry->older, memory_order_relaxed);
-    /* Readers that pin from now on stop at `entry`, so they can't tell which of the two comes first. */
-    if (older != NULL && lic_graph_retire(graph, free_chain, schemas->memory, older))
-        atomic_store_explicit(&entry->older, NULL, memory_order_release);
+    if (atomic_load_explicit(&entry->older, memory_order_relaxed) == NULL)
+        return;
+    atomic_store_explicit(&schemas->cut_ready, false, memory_order_relaxed);
+    if (lic_graph_retire(graph, say_ready, schemas, NULL))
+        schemas->cut = entry;
 }

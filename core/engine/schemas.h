@@ -1,8 +1,8 @@
 /* The schemas in force: a revision is judged by the schema that was written last before it.
  *
  * A list, newest first. Readers walk it without a lock, for a revision that they have pinned. Law: an entry is in the
- * list before its revision can be pinned, and leaves it only when no revision that can be pinned needs it; its memory
- * goes through the graph's retirement. */
+ * list before its revision can be pinned, and leaves it only when no revision that can be pinned needs it and every
+ * reader has gone who had pinned one that did. */
 #ifndef LIC_ENGINE_SCHEMAS_H
 #define LIC_ENGINE_SCHEMAS_H
 
@@ -18,6 +18,8 @@ typedef struct lic_schema_entry {
 typedef struct lic_schemas {
     lic_memory               *memory;
     lic_schema_entry *_Atomic newest;
+    lic_schema_entry         *cut;       /* those behind it go when nobody can be on his way to them. NULL: none do */
+    _Atomic bool              cut_ready; /* that is now */
 } lic_schemas;
 
 void lic_schemas_init(lic_schemas *schemas, lic_memory *memory);
@@ -44,7 +46,8 @@ uint64_t lic_schemas_next(const lic_schemas *schemas, uint64_t after, uint64_t t
 bool lic_schemas_add(lic_schemas *schemas, uint64_t revision, licet_schema **schema);
 /* Takes the last one back: its revision did not come about. */
 void lic_schemas_withdraw(lic_schemas *schemas);
-/* Gives up those that no revision from `oldest` on needs. Without memory for that, later. */
+/* Gives up those that no revision from `oldest` on needs, at the next call for which no reader is left that could be
+ * looking for them. Without memory for that, later. */
 void lic_schemas_trim(lic_schemas *schemas, lic_graph *graph, uint64_t oldest);
 
 #endif

@@ -1,8 +1,10 @@
 /* When revisions were left behind: a short list of marks, from which follows what the time window still shows.
  *
  * The writer sets marks, any thread reads them. A mark says: at `ms`, `revision` was superseded. Marks are at
- * least a 128th of the window apart; the newest moves until it is that far from the one before. So a revision
- * expires at the end of the window, or at most that much later. */
+ * least a 128th of the window apart; the newest moves until it is that far from the one before, or has expired. So a
+ * revision expires at the end of the window, or at most that much later.
+ *
+ * Law: what has expired stays so. Who gives up what belongs to a revision may rely on nobody's reading it later. */
 #ifndef LIC_GRAPH_HISTORY_H
 #define LIC_GRAPH_HISTORY_H
 

@@ -20,8 +20,9 @@
 /* A share of the limit is for deletions alone: without it a full graph could never be emptied again. */
 #define RESERVE_SHARE 16
 #define MIN_HURRIED_CHANGES 256u
-/* How long a writer that needs memory waits for others. */
-#define MEMORY_PATIENCE_MS 100
+/* How long a writer that needs memory waits for others: as long as a write may take (threat-model.md 3). On a busy machine
+ * a merge may not be given the processor for a while, and the write may be one that takes access away. */
+#define MEMORY_PATIENCE_MS 5000
 #define NO_PATIENCE 0
 #define PATIENT UINT64_MAX
 /* The log's tail that may be left to copy under the write lock. */

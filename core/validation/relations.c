@@ -32,7 +32,13 @@ static lic_str copy_text(judging *j, lic_text *text)
     return copy;
 }
 
-/* "type:id#relation" of something in the graph; data is NULL: out of memory. */
+/* What is found is in the graph, save for the key's own object: "self" finds it even where no relationship names it. */
+static lic_str node_text(const judging *j, lic_type type, uint32_t node)
+{
+    return node == LIC_NO_NODE ? j->key->object.id : lic_graph_node_id(j->run->snapshot->graph, type, node);
+}
+
+/* "type:id#relation" of something that was found; data is NULL: out of memory. */
 static lic_str ref_text(judging *j, lic_ref ref, bool caveated)
 {
     const lic_names *names    = j->run->names;
@@ -43,7 +49,7 @@ static lic_str ref_text(judging *j, lic_ref ref, bool caveated)
     lic_text_init(&text, j->run->memory);
     lic_text_add(&text, lic_names_type_name(names, type));
     lic_text_add_char(&text, ':');
-    lic_text_add(&text, lic_graph_node_id(j->run->snapshot->graph, type, ref.node));
+    lic_text_add(&text, node_text(j, type, ref.node));
     if (!lic_str_equal(relation, LIC_ELLIPSIS)) {
         lic_text_add_char(&text, '#');
         lic_text_add(&text, relation);
@@ -212,6 +218,8 @@ static size_t find_subject(judging *j, const lic_object *object)
         return SIZE_MAX;
     ref.slot = j->run->program->definitions[definition].ellipsis;
     ref.node = lic_graph_find_node(j->run->snapshot->graph, j->run->program->definitions[definition].type, object->id);
+    if (ref.node == LIC_NO_NODE && !lic_str_equal(object->id, j->key->object.id))
+        return SIZE_MAX; /* else it would be taken for the key's own object */
     if (lic_str_given(object->relation)) {
         relation = lic_program_relation(j->run->program, definition, object->relation);
         if (relation == LIC_NO_REL)

@@ -1,4 +1,4 @@
-"""What README.md shows is what the examples are, and they print what it says."""
+"""What README.md and the guides show is what the examples are, and they print what it says."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FILES = re.findall(r"<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-OUTPUTS = dict(re.findall(r"<!-- output: (\S+) -->\n```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE))
-CONSOLES = re.findall(r"^```console\n\$ ([^\n]+)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+GUIDES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
+PAGES = "\n".join([README, *GUIDES])
+FILES = re.findall(r"<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
+OUTPUTS = dict(re.findall(r"<!-- output: (\S+) -->\n```\w*\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE))
+CONSOLES = re.findall(r"^```console\n\$ ([^\n]+)\n(.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
 
 
 def environment() -> dict[str, str]:
@@ -41,17 +43,19 @@ def test_there_is_a_first_example_in_each_language() -> None:
 
 
 @pytest.mark.parametrize(("path", "shown"), FILES, ids=[path for path, _ in FILES])
-def test_a_block_of_the_readme_is_the_example_itself(path: str, shown: str) -> None:
+def test_a_block_of_a_page_is_the_example_itself(path: str, shown: str) -> None:
     assert shown == (ROOT / path).read_text(encoding="utf-8")
 
 
-def test_the_python_example_prints_what_the_readme_says() -> None:
-    assert printed(sys.executable, "examples/first.py") == OUTPUTS["examples/first.py"]
+@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".py")])
+def test_a_python_example_prints_what_its_page_says(path: str) -> None:
+    assert printed(sys.executable, path) == OUTPUTS[path]
 
 
 @pytest.mark.parametrize("interpreter", ["lua5.4", "luajit"])
-def test_the_lua_example_prints_what_the_readme_says(interpreter: str) -> None:
-    assert printed(interpreter, "examples/first.lua") == OUTPUTS["examples/first.lua"]
+@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".lua")])
+def test_a_lua_example_prints_what_its_page_says(path: str, interpreter: str) -> None:
+    assert printed(interpreter, path) == OUTPUTS[path]
 
 
 def test_the_c_example_compiles_as_the_readme_says_and_prints_what_it_says(tmp_path: Path) -> None:
@@ -62,7 +66,7 @@ def test_the_c_example_compiles_as_the_readme_says_and_prints_what_it_says(tmp_p
 
 
 @pytest.mark.parametrize(("command", "shown"), CONSOLES, ids=[command for command, _ in CONSOLES])
-def test_a_command_of_the_readme_prints_what_it_says(command: str, shown: str) -> None:
+def test_a_command_of_a_page_prints_what_it_says(command: str, shown: str) -> None:
     assert printed(*shlex.split(command)) == shown
 
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "engine/engine.h"
 #include "engine_world.h"
 
 static const char BEFORE[] = "caveat ticket(n int, m list<string>) {\n"
@@ -214,6 +216,29 @@ static void schemas_that_no_readable_revision_needs_are_given_back(void **state)
     world_close(&w);
 }
 
+/* Who pinned a revision before its schema was given up may still look for it. */
+static void a_reader_finds_the_schema_of_his_revision_until_he_leaves(void **state)
+{
+    licet_options       options = LICET_OPTIONS_INIT;
+    const licet_schema *mine;
+    lic_snapshot        early;
+    engine_world        w;
+
+    (void)state;
+    options.history_window_ms = 1;
+    world_open(&w, &options, BEFORE, LINES);
+    lic_snapshot_pin(w.engine->graph, &early);
+    mine = lic_schemas_at(&w.engine->schemas, early.revision);
+    for (int i = 0; i < 20; i++) {
+        world_schema(&w, BEFORE);
+        world_done(&w);
+        lic_sleep_us(1500);
+        assert_ptr_equal(lic_schemas_at(&w.engine->schemas, early.revision), mine);
+    }
+    lic_snapshot_unpin(&early);
+    world_close(&w);
+}
+
 static void a_schema_text_that_is_not_given_is_refused(void **state)
 {
     engine_world w;
@@ -234,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_schema_that_does_not_parse_changes_nothing),
         cmocka_unit_test(a_revision_is_judged_by_the_schema_of_its_time),
         cmocka_unit_test(schemas_that_no_readable_revision_needs_are_given_back),
+        cmocka_unit_test(a_reader_finds_the_schema_of_his_revision_until_he_leaves),
         cmocka_unit_test(a_schema_text_that_is_not_given_is_refused),
     };
 

@@ -48,9 +48,41 @@ static void a_tiny_window_works_too(void **state)
     }
 }
 
+/* With a window as short as a mark's distance, and writes at any distance from each other. */
+static void what_has_expired_never_comes_back(void **state)
+{
+    static const uint64_t windows[] = { 1, 2, 100, 1280 };
+
+    (void)state;
+    for (size_t w = 0; w < sizeof windows / sizeof windows[0]; w++) {
+        lic_history history;
+        uint64_t    oldest = 0;
+        uint64_t    now    = 1000;
+        uint64_t    random = 12345;
+
+        lic_history_init(&history, windows[w]);
+        for (uint64_t revision = 0; revision < 5000; revision++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            now += random >> 33 & 3;
+            if ((random >> 40) % 50 == 0)
+                now += windows[w];
+            lic_history_mark_superseded(&history, revision, now);
+            for (int i = 0; i < 3; i++) {
+                const uint64_t found = lic_history_oldest(&history, now);
+
+                assert_true(found >= oldest);
+                assert_true(found <= revision + 1);
+                oldest = found;
+                now += random >> (50 + i) & 1;
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_has_expired_never_comes_back),
         cmocka_unit_test(a_revision_expires_a_window_after_it_was_superseded),
         cmocka_unit_test(however_many_revisions_none_outlives_the_window_by_much),
         cmocka_unit_test(a_tiny_window_works_too),

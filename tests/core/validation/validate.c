@@ -204,6 +204,47 @@ static void expected_relations_that_differ_say_how(void **state)
     end(&o);
 }
 
+/* Whatever else is written down for a key, "self" finds the key's own object and no other that nobody has heard of. */
+static void an_object_that_no_relationship_names_is_found_by_itself(void **state)
+{
+    outcome o = validate("schema: |\n"
+                         "  use self\n"
+                         "  definition user {\n"
+                         "    relation friend: user\n"
+                         "    permission mine = self + friend\n"
+                         "  }\n"
+                         "  definition doc {\n"
+                         "    permission seen = self\n"
+                         "  }\n"
+                         "validation:\n"
+                         "  user:ana#mine:\n"
+                         "    - '[user:ana] is <user:ana#mine>'\n"
+                         "  user:bob#mine:\n"
+                         "    - '[user:bob] is <user:bob#friend>'\n"
+                         "    - '[user:ana] is <user:bob#mine>'\n"
+                         "    - '[doc:bob] is <user:bob#mine>'\n"
+                         "  user:cyd#mine: []\n"
+                         "  doc:one#seen:\n"
+                         "    - '[doc:one] is <doc:one#seen>'\n",
+                         NULL);
+
+    (void)state;
+    assert_int_equal(o.status, LICET_OK);
+    assert_int_equal(counts_of(&o).expected_relations, 5);
+    assert_finding(&o, 0, "MISSING_EXPECTED_RELATIONSHIP", 14,
+                   "For object and permission/relation `user:bob#mine`, found different relationships for subject "
+                   "`user:bob`: Specified: `<user:bob#friend>`, Computed: `<user:bob#mine>`");
+    assert_finding(&o, 1, "MISSING_EXPECTED_RELATIONSHIP", 15,
+                   "For object and permission/relation `user:bob#mine`, missing expected subject `user:ana`");
+    assert_finding(&o, 2, "MISSING_EXPECTED_RELATIONSHIP", 16,
+                   "For object and permission/relation `user:bob#mine`, missing expected subject `doc:bob`");
+    assert_finding(&o, 3, "EXTRA_RELATIONSHIP_FOUND", 17,
+                   "For object and permission/relation `user:cyd#mine`, subject `user:cyd` found but not listed in "
+                   "expected subjects");
+    assert_int_equal(licet_report_finding_count(o.report), 4);
+    end(&o);
+}
+
 static void a_cycle_is_a_failure_of_its_key_only(void **state)
 {
     outcome o = validate(SCHEMA "relationships: |\n"
@@ -512,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_file_that_holds_has_no_findings),
         cmocka_unit_test(assertions_that_do_not_hold_are_all_reported_in_spicedbs_order),
         cmocka_unit_test(expected_relations_that_differ_say_how),
+        cmocka_unit_test(an_object_that_no_relationship_names_is_found_by_itself),
         cmocka_unit_test(a_cycle_is_a_failure_of_its_key_only),
         cmocka_unit_test(a_diamond_is_expanded_once),
         cmocka_unit_test(unknown_keys_are_warned_about),
