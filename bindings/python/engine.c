@@ -16,6 +16,7 @@
 #include "stream.h"
 #include "transfer.h"
 #include "tree.h"
+#include "watch.h"
 
 typedef struct engine_object {
     PyObject_HEAD licet_engine *engine; /* ours; never NULL, also after close() */
@@ -206,6 +207,39 @@ static PyObject *engine_read_schema(PyObject *self, PyTypeObject *cls, PyObject 
         return NULL;
     status = licet_read_schema(engine_handle(self), &schema, NULL, &error);
     return status == LICET_OK ? schema_to_py(state, schema) : raise_error(state, status, error);
+}
+
+PyDoc_STRVAR(engine_schema_impact_doc,
+             "schema_impact($self, /, text, *, limit=None, consistency=None)\n--\n\n"
+             "What would a new schema do to the present data? An iterator over Impact: which relationships forbid the\n"
+             "change, and which decisions it changes. Nothing is written.\n\n"
+             "text   of the schema that is considered\n"
+             "limit  at most so many; all by default\n\n"
+             "Raises SchemaError with line and column for a text that is wrong by itself, and while iterating what\n"
+             "lookup_subjects() raises. Does not block. Any thread; one iterator belongs to one thread at a time.");
+
+static PyObject *engine_schema_impact(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                      PyObject *kwnames)
+{
+    static const signature sig     = { "schema_impact", 1, 1, { "text", "limit", "consistency" } };
+    module_state          *state   = state_of(cls);
+    licet_impact_request   request = LICET_IMPACT_REQUEST_INIT;
+    licet_stream          *stream  = NULL;
+    licet_error           *error   = NULL;
+    licet_status           status;
+    PyObject              *arg[3] = { NULL };
+    PyObject              *kept   = NULL;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) ||
+        !positive_from_py(state, arg[1], "limit", LICET_KIND_VALUE, UINT64_MAX, &request.limit) ||
+        !consistency_from_py(state, arg[2], &request.consistency) ||
+        !text_from_py(state, arg[0], "text", &request.text, &kept))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_schema_impact(engine_handle(self), &request, &stream, &error);
+    Py_END_ALLOW_THREADS
+    Py_XDECREF(kept);
+    return status == LICET_OK ? stream_to_py(state, STREAM_IMPACTS, self, stream) : raise_error(state, status, error);
 }
 
 /* ---------------------------------------------------------------------------- writing */
@@ -609,6 +643,7 @@ static PyMethodDef engine_methods[] = {
     { "explain", AS_METHOD(engine_explain), METHOD_FLAGS, engine_explain_doc },
     { "write_schema", AS_METHOD(engine_write_schema), METHOD_FLAGS, engine_write_schema_doc },
     { "read_schema", AS_METHOD(engine_read_schema), METHOD_FLAGS, engine_read_schema_doc },
+    { "schema_impact", AS_METHOD(engine_schema_impact), METHOD_FLAGS, engine_schema_impact_doc },
     { "write", AS_METHOD(engine_write), METHOD_FLAGS, engine_write_doc },
     { "create", AS_METHOD(engine_create), METHOD_FLAGS, engine_create_doc },
     { "touch", AS_METHOD(engine_touch), METHOD_FLAGS, engine_touch_doc },
@@ -617,6 +652,7 @@ static PyMethodDef engine_methods[] = {
     { "read_relationships", AS_METHOD(engine_read_relationships), METHOD_FLAGS, engine_read_relationships_doc },
     { "import_relationships", AS_METHOD(engine_import_relationships), METHOD_FLAGS, engine_import_relationships_doc },
     { "export_relationships", AS_METHOD(engine_export_relationships), METHOD_FLAGS, engine_export_relationships_doc },
+    { "watch", AS_METHOD(engine_watch), METHOD_FLAGS, engine_watch_doc },
     { "stats", AS_METHOD(engine_stats), METHOD_FLAGS, engine_stats_doc },
     { "close", engine_close, METH_NOARGS, engine_close_doc },
     { "__enter__", engine_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe engine itself." },

@@ -15,6 +15,7 @@
 #include "stream.h"
 #include "testing.h"
 #include "tree.h"
+#include "watch.h"
 
 /* ---------------------------------------------------------------------- relationships */
 
@@ -82,7 +83,8 @@ static bool add_types(PyObject *module, module_state *state)
 {
     return add_type(module, &engine_spec, &state->engine_type) && add_type(module, &result_spec, &state->result_type) &&
            add_type(module, &schema_spec, &state->schema_type) && add_type(module, &clock_spec, &state->clock_type) &&
-           add_type(module, &tree_spec, &state->tree_type) && add_stream_types(module, state);
+           add_type(module, &watch_spec, &state->watch_type) && add_type(module, &tree_spec, &state->tree_type) &&
+           add_stream_types(module, state);
 }
 
 static PyObject *import_name(const char *module_name, const char *name)
@@ -158,6 +160,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->engine_type);
     Py_VISIT(state->result_type);
     Py_VISIT(state->schema_type);
+    Py_VISIT(state->watch_type);
     Py_VISIT(state->tree_type);
     Py_VISIT(state->clock_type);
     Py_VISIT(state->context_text_of);
@@ -181,6 +184,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->engine_type);
     Py_CLEAR(state->result_type);
     Py_CLEAR(state->schema_type);
+    Py_CLEAR(state->watch_type);
     Py_CLEAR(state->tree_type);
     Py_CLEAR(state->clock_type);
     Py_CLEAR(state->context_text_of);

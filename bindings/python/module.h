@@ -63,9 +63,11 @@ static inline PyObject *Py_NewRef(PyObject *object)
     X(trace_node, "licet.records", "TraceNode", 14)          \
     X(trace, "licet.records", "Trace", 4)                    \
     X(imported, "licet.records", "Imported", 2)              \
+    X(change, "licet.records", "Change", 5)                  \
     X(schema_change, "licet.records", "SchemaChange", 7)     \
     X(schema_member, "licet.records", "SchemaMember", 3)     \
-    X(reflection, "licet.records", "ReflectionFilter", 4)
+    X(reflection, "licet.records", "ReflectionFilter", 4)    \
+    X(impact, "licet.records", "Impact", 8)
 
 typedef enum record_kind {
 #define RECORD_ENUM(name, module, class, fields) RECORD_##name,
@@ -75,7 +77,13 @@ typedef enum record_kind {
 } record_kind;
 
 /* What the iterators that only hand on give. Each is a type of its own; they differ in what an item is. */
-typedef enum stream_kind { STREAM_RELATIONSHIPS, STREAM_RESOURCES, STREAM_SUBJECTS, STREAM_KIND_COUNT } stream_kind;
+typedef enum stream_kind {
+    STREAM_RELATIONSHIPS,
+    STREAM_RESOURCES,
+    STREAM_SUBJECTS,
+    STREAM_IMPACTS,
+    STREAM_KIND_COUNT
+} stream_kind;
 
 /* Everything the module owns; there is one per interpreter and nothing beside it. */
 typedef struct module_state {
@@ -83,6 +91,7 @@ typedef struct module_state {
     PyTypeObject *result_type;
     PyTypeObject *schema_type;
     PyTypeObject *stream_types[STREAM_KIND_COUNT];
+    PyTypeObject *watch_type;
     PyTypeObject *tree_type;
     PyTypeObject *clock_type;
     PyTypeObject *record_types[RECORD_COUNT];

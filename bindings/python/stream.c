@@ -1,11 +1,12 @@
-/* The iterators over answers of one revision: relationships, resources, subjects.
+/* The iterators over answers of one revision: relationships, resources, subjects, consequences of a schema.
  *
  * They are types of their own and one structure; what differs is how the core's record becomes a named tuple. A stream
  * holds its Engine beside the core's own count, so that the last release of an engine always happens in the Engine's
  * destructor. Once it has ended it says so for ever, as iterators must.
  *
  * The interpreter's lock is let go where the core is about to work long: for the first answer of a lookup, with which it
- * looks for a whole page of them. Meanwhile the stream is busy, and nobody else may use it. Answers that are there already cost less than the lock. */
+ * looks for a whole page of them, and for every consequence of a schema. Meanwhile the stream is busy, and nobody else may
+ * use it. Answers that are there already cost less than the lock. */
 #include "stream.h"
 
 #include "convert.h"
@@ -27,6 +28,7 @@ typedef union answer {
     licet_relationship   relationship;
     licet_found_resource resource;
     licet_found_subject  subject;
+    licet_impact         impact;
 } answer;
 
 static licet_status next_answer(licet_stream *stream, stream_kind kind, answer *a, bool *found, licet_error **error)
@@ -38,6 +40,9 @@ static licet_status next_answer(licet_stream *stream, stream_kind kind, answer *
     case STREAM_SUBJECTS:
         a->subject = (licet_found_subject)LICET_FOUND_SUBJECT_INIT;
         return licet_stream_next_subject(stream, &a->subject, found, error);
+    case STREAM_IMPACTS:
+        a->impact = (licet_impact)LICET_IMPACT_INIT;
+        return licet_stream_next_impact(stream, &a->impact, found, error);
     default:
         a->relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
         return licet_stream_next_relationship(stream, &a->relationship, found, error);
@@ -89,6 +94,26 @@ static PyObject *subject_to_py(module_state *state, const licet_found_subject *s
     return record_to_py(state, RECORD_found_subject, fields_of(values, 4));
 }
 
+static PyObject *impact_to_py(module_state *state, const licet_impact *impact)
+{
+    static const char *const kinds[]      = { "", "refused", "gained", "lost" };
+    const bool               refused      = impact->kind == LICET_IMPACT_REFUSED;
+    PyObject                *relationship = relationship_text_to_py(state, impact->relationship);
+    PyObject                *values[8];
+
+    if (relationship == NULL)
+        return NULL;
+    values[0] = PyUnicode_FromString(kinds[impact->kind]);
+    values[1] = relationship;
+    values[2] = filled_str_to_py(impact->message);
+    values[3] = filled_str_to_py(impact->resource);
+    values[4] = filled_str_to_py(impact->permission);
+    values[5] = filled_str_to_py(impact->subject);
+    values[6] = refused ? Py_NewRef(Py_None) : permissionship_to_py(state, impact->before);
+    values[7] = refused ? Py_NewRef(Py_None) : permissionship_to_py(state, impact->after);
+    return record_to_py(state, RECORD_impact, fields_of(values, 8));
+}
+
 static PyObject *answer_to_py(module_state *state, stream_kind kind, const answer *a)
 {
     switch (kind) {
@@ -96,6 +121,8 @@ static PyObject *answer_to_py(module_state *state, stream_kind kind, const answe
         return resource_to_py(state, &a->resource);
     case STREAM_SUBJECTS:
         return subject_to_py(state, &a->subject);
+    case STREAM_IMPACTS:
+        return impact_to_py(state, &a->impact);
     default:
         return record_to_py(state, RECORD_relationship, relationship_fields(&a->relationship));
     }
@@ -149,7 +176,7 @@ static void stream_dealloc(PyObject *self)
 
 static bool works_long(const stream_object *self)
 {
-    return self->kind != STREAM_RELATIONSHIPS && !self->begun;
+    return self->kind == STREAM_IMPACTS || (self->kind != STREAM_RELATIONSHIPS && !self->begun);
 }
 
 static licet_status fetch(stream_object *self, answer *a, bool *found, licet_error **error)
@@ -243,6 +270,11 @@ static PyGetSetDef stream_getset[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
+static PyGetSetDef impacts_getset[] = {
+    { "token", stream_get_token, NULL, "Token of the revision whose data are considered.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
 PyDoc_STRVAR(relationships_doc,
              "An iterator over relationships, all of one revision. Made by Engine.read_relationships() and\n"
              "Engine.export_relationships().\n\n"
@@ -259,6 +291,9 @@ PyDoc_STRVAR(resources_doc,
 PyDoc_STRVAR(subjects_doc, "An iterator over FoundSubject, all of one revision. Made by Engine.lookup_subjects().\n\n"
                            "Raises and blocks as ResourceStream. One thread at a time.");
 
+PyDoc_STRVAR(impacts_doc, "An iterator over Impact. Made by Engine.schema_impact().\n\n"
+                          "Raises as ResourceStream. Works without the interpreter's lock. One thread at a time.");
+
 #define STREAM_SLOTS(doc, getset)                                                               \
     {                                                                                           \
         { Py_tp_doc, (void *)(doc) }, { Py_tp_traverse, (void *)stream_traverse },              \
@@ -270,6 +305,7 @@ PyDoc_STRVAR(subjects_doc, "An iterator over FoundSubject, all of one revision. 
 static PyType_Slot relationships_slots[] = STREAM_SLOTS(relationships_doc, stream_getset);
 static PyType_Slot resources_slots[]     = STREAM_SLOTS(resources_doc, stream_getset);
 static PyType_Slot subjects_slots[]      = STREAM_SLOTS(subjects_doc, stream_getset);
+static PyType_Slot impacts_slots[]       = STREAM_SLOTS(impacts_doc, impacts_getset);
 
 #define STREAM_SPEC(type_name, type_slots)                                                                          \
     {                                                                                                               \
@@ -283,4 +319,5 @@ PyType_Spec stream_specs[STREAM_KIND_COUNT] = {
     [STREAM_RELATIONSHIPS] = STREAM_SPEC("licet.RelationshipStream", relationships_slots),
     [STREAM_RESOURCES]     = STREAM_SPEC("licet.ResourceStream", resources_slots),
     [STREAM_SUBJECTS]      = STREAM_SPEC("licet.SubjectStream", subjects_slots),
+    [STREAM_IMPACTS]       = STREAM_SPEC("licet.ImpactStream", impacts_slots),
 };

@@ -1,4 +1,4 @@
-/* The iterators over answers of one revision: licet.RelationshipStream, ResourceStream, SubjectStream. */
+/* The iterators over answers of one revision: licet.RelationshipStream, ResourceStream, SubjectStream, ImpactStream. */
 #ifndef LICET_PYTHON_STREAM_H
 #define LICET_PYTHON_STREAM_H
 

@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from ._licet import (
     AlreadyExists,
+    ChangeStream,
     Closed,
     DeadlineExceeded,
     Engine,
     Error,
+    ImpactStream,
     InvalidArgument,
     InvalidToken,
     LimitExceeded,
@@ -48,10 +50,12 @@ from ._licet import (
 )
 from .consistency import FULL, MINIMIZE_LATENCY, Consistency, at_exactly, at_least
 from .records import (
+    Change,
     Deletion,
     ExcludedSubject,
     FoundResource,
     FoundSubject,
+    Impact,
     Imported,
     Lint,
     Permissionship,
@@ -80,6 +84,8 @@ __all__ = [
     "FULL",
     "MINIMIZE_LATENCY",
     "AlreadyExists",
+    "Change",
+    "ChangeStream",
     "Closed",
     "Consistency",
     "DeadlineExceeded",
@@ -91,6 +97,8 @@ __all__ = [
     "Finding",
     "FoundResource",
     "FoundSubject",
+    "Impact",
+    "ImpactStream",
     "Imported",
     "InvalidArgument",
     "InvalidToken",

@@ -9,9 +9,11 @@ from typing_extensions import Self, disjoint_base
 from .consistency import Consistency
 from .context import Context
 from .records import (
+    Change,
     Deletion,
     FoundResource,
     FoundSubject,
+    Impact,
     Imported,
     Lint,
     Permissionship,
@@ -22,7 +24,7 @@ from .records import (
     Trace,
     TreeNode,
 )
-from .relationship import Precondition, Relationship, Update
+from .relationship import Filter, Precondition, Relationship, Update
 
 __version__: str
 
@@ -137,6 +139,9 @@ class Engine:
     ) -> Trace: ...
     def write_schema(self, text: str) -> str: ...
     def read_schema(self) -> Schema: ...
+    def schema_impact(
+        self, text: str, *, limit: int | None = None, consistency: Consistency | None = None
+    ) -> ImpactStream: ...
     def write(
         self,
         updates: Iterable[Update],
@@ -196,6 +201,17 @@ class Engine:
         cursor: str | None = None,
         consistency: Consistency | None = None,
     ) -> RelationshipStream: ...
+    def watch(
+        self,
+        since: str | None = None,
+        *,
+        relationships: bool = True,
+        schema: bool = False,
+        checkpoints: bool = False,
+        resource_types: Iterable[str] | None = None,
+        filters: Iterable[Filter] | None = None,
+        timeout: float | None = None,
+    ) -> ChangeStream: ...
     def stats(self) -> Stats: ...
     def close(self) -> None: ...
     @property
@@ -260,6 +276,23 @@ class SubjectStream(Iterator[FoundSubject]):
     def cursor(self) -> str | None: ...
     @property
     def token(self) -> str: ...
+
+@final
+class ImpactStream(Iterator[Impact]):
+    def __iter__(self) -> ImpactStream: ...
+    def __next__(self) -> Impact: ...
+    @property
+    def token(self) -> str: ...
+
+@final
+class ChangeStream(Iterator[Change]):
+    def __iter__(self) -> ChangeStream: ...
+    def __next__(self) -> Change: ...
+    @property
+    def token(self) -> str: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> ChangeStream: ...
+    def __exit__(self, *exc_info: object) -> None: ...
 
 @final
 class Tree:

@@ -215,6 +215,22 @@ class Imported(NamedTuple):
     """Names the revision from which the relationships are visible."""
 
 
+class Change(NamedTuple):
+    """Something that was committed. See Engine.watch()."""
+
+    operation: str
+    """ "touch" (created or replaced), "delete", "schema" or "checkpoint"."""
+    relationship: Relationship | None
+    """As it is after a "touch", as it was before a "delete"; None for the other two."""
+    token: str
+    """Where to go on once this change is dealt with: the revision's for the last change of a revision, that of the
+    revision before for the others, so that nothing is missed."""
+    metadata: dict[str, Any] | None
+    """What the write said about itself."""
+    written_at: str
+    """Token of the revision itself."""
+
+
 class SchemaChange(NamedTuple):
     """One difference between two schemas. See Schema.diff()."""
 
@@ -250,3 +266,22 @@ class ReflectionFilter(NamedTuple):
     """Together with definition; not with permission."""
     permission: str | None = None
     """Together with definition."""
+
+
+class Impact(NamedTuple):
+    """One consequence of a new schema. See Engine.schema_impact()."""
+
+    kind: str
+    """ "refused": a relationship forbids the change. "gained", "lost": a decision becomes more, or less."""
+    relationship: Relationship | None
+    """Of "refused"; None if the change is refused whatever is stored."""
+    message: str | None
+    """Of "refused": what write_schema() would say."""
+    resource: str | None
+    """Of "gained" and "lost", as are the following: "document:readme"."""
+    permission: str | None
+    subject: str | None
+    """ "user:ada", "group:eng#member"; "user:*" is whoever no relationship names."""
+    before: Permissionship | None
+    """Without context."""
+    after: Permissionship | None

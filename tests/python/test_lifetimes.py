@@ -43,6 +43,8 @@ def calls_of(engine):
         "read_relationships": lambda: list(engine.read_relationships(resource_type="group")),
         "import_relationships": lambda: engine.import_relationships([]),
         "export_relationships": lambda: list(engine.export_relationships()),
+        "schema_impact": lambda: list(engine.schema_impact(SCHEMA)),
+        "watch": lambda: list(engine.watch(timeout=0)),
         "stats": lambda: engine.stats(),
     }
 
@@ -98,6 +100,7 @@ STREAMS = {
     "lookup_resources": lambda engine: engine.lookup_resources("document", "view", "user:zed"),
     "lookup_subjects": lambda engine: engine.lookup_subjects("document:plan", "owner", "user"),
     "export_relationships": lambda engine: engine.export_relationships(resource_type="document"),
+    "schema_impact": lambda engine: engine.schema_impact(str(OTHER_SCHEMA)),
 }
 
 
@@ -214,7 +217,12 @@ def everything_once(engine):
     repr(schema.dependent_relations("document", "view"))
     repr((next(engine.lookup_resources("document", "view", "user:ada")), engine.explain(*QUESTION)))
     str(engine.expand("document:plan", "view")), engine.expand("document:plan", "view").to_json()
-    engine.write([], metadata={"by": ["tests", 1]})
+    changes = engine.watch(schema=True, checkpoints=True, timeout=0)
+    engine.write([licet.touch("document:plan#owner@user:new")], metadata={"by": ["tests", 1]})
+    repr((list(changes), changes.token))
+    engine.delete("document:plan#owner@user:new")
+    engine.watch().close()
+    repr(list(engine.schema_impact(str(OTHER_SCHEMA))))
     repr((engine, stream, stream.cursor, stream.token, engine.check(*QUESTION).token, engine.read_schema().lint()))
     for call in [
         lambda: engine.check("nosuch:plan", "view", "user:ada"),
@@ -241,6 +249,11 @@ def everything_once(engine):
         lambda: engine.import_relationships(["document:plan#owner@user:new"], progress=5),
         lambda: engine.export_relationships(cursor="nonsense"),
         lambda: engine.write([], metadata=[]),
+        lambda: engine.write([], metadata="nonsense"),
+        lambda: engine.watch("nonsense"),
+        lambda: engine.watch(filters=[licet.Filter(resource_type="document"), 5]),
+        lambda: engine.watch(resource_types=["document", 5]),
+        lambda: engine.schema_impact("nonsense \ud800"),
         lambda: engine.read_schema().diff(5),
         lambda: engine.read_schema().computable_permissions("nosuch"),
         lambda: engine.read_schema().dependent_relations("document", "owner"),
@@ -449,6 +462,8 @@ def test_engines_can_not_be_pickled(engine):
         engine.read_relationships(relation="owner"),
         engine.lookup_resources("document", "view", "user:ada"),
         engine.lookup_subjects("document:plan", "view", "user"),
+        engine.schema_impact(SCHEMA),
+        engine.watch(),
         engine.expand("document:plan", "view"),
     ):
         with pytest.raises(TypeError):

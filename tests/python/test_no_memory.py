@@ -29,7 +29,10 @@ def calls(engine):
     relationship = licet.Relationship.parse(RELATIONSHIPS[0])
     at_token = licet.at_least(result.token)
     other = licet.Schema.parse(SCHEMA.replace("permission edit = owner", "permission edit = owner + viewer"))
+    unbanned = SCHEMA.replace("  relation banned: user\n", "").replace(" - banned", "")
     has = licet.Permissionship.HAS_PERMISSION
+    start = engine.delete(*RELATIONSHIPS[:2])
+    engine.write([licet.touch(text) for text in RELATIONSHIPS[:2]], metadata={"a": 1})
     return [
         (lambda: engine.allowed(*QUESTION), True),
         (lambda: engine.check(*QUESTION, consistency=at_token).permissionship, licet.Permissionship.HAS_PERMISSION),
@@ -59,6 +62,10 @@ def calls(engine):
         (lambda: len(list(engine.export_relationships())), 6),
         (lambda: engine.import_relationships([]).count, 0),
         (lambda: type(engine.write([], metadata=CONTEXT)), str),
+        (lambda: [change.metadata for change in engine.watch(start, timeout=0)], [{"a": 1}] * 2),
+        (lambda: [type(change.token) for change in engine.watch(start, resource_types=["group"], timeout=0)], []),
+        (lambda: [impact.kind for impact in engine.schema_impact(str(other), limit=1)], ["gained"]),
+        (lambda: [impact.kind for impact in engine.schema_impact(unbanned, limit=1)], ["refused"]),
         (lambda: len(schema.diff(other)), 1),
         (lambda: len(schema.computable_permissions("document", "owner")), 2),
         (lambda: len(schema.dependent_relations("document", "view")), 5),

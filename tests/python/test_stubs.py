@@ -73,6 +73,8 @@ TYPES = [
     "RelationshipStream",
     "ResourceStream",
     "SubjectStream",
+    "ImpactStream",
+    "ChangeStream",
     "Tree",
 ]
 
@@ -137,6 +139,9 @@ def test_typed_programs_are_checked(tmp_path):
         '    node: licet.TreeNode = engine.expand("a:b", "view").children[0]\n'
         '    trace: licet.Trace = engine.explain("a:b", "view", "user:c")\n'
         '    answers: dict[str, licet.Result] = engine.permissions("a:b", "user:c")\n'
+        "    with engine.watch(timeout=1.5) as changes:\n"
+        "        for change in changes:\n"
+        "            text = change.operation if change.relationship is None else change.relationship.resource\n"
         '    count: int = engine.import_relationships(["a:b#c@d:e"], progress=print).count\n'
         '    engine.allowed(b"a:b", "view", "user:c")\n'
         "    engine.touch(5)\n"
@@ -145,4 +150,4 @@ def test_typed_programs_are_checked(tmp_path):
         [sys.executable, "-m", "mypy", "--strict", str(program)], capture_output=True, text=True, cwd=tmp_path
     )
     lines = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
-    assert lines == ["15", "16"], done.stdout
+    assert lines == ["18", "19"], done.stdout
