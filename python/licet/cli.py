@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Optional
 
 from . import _licet, demo, validation
-from .records import FoundSubject, SchemaChange, Trace
+from .records import Change, FoundSubject, Impact, SchemaChange, Trace
 from .relationship import Relationship
 
 OK, NO, UNUSABLE = 0, 1, 2
@@ -621,7 +621,37 @@ def explain(arguments: argparse.Namespace) -> int:
     return OK if trace else NO
 
 
-# ------------------------------------------------------------------ comparing schemas
+# ------------------------------------------------------------------------------- watch
+
+
+def watch(arguments: argparse.Namespace) -> int:
+    """Prints what is committed, each line as soon as it is there, until the time is over or somebody ends it."""
+    with _open(arguments) as engine:
+        changes = engine.watch(
+            arguments.since,
+            schema=arguments.schema,
+            checkpoints=arguments.checkpoints,
+            resource_types=arguments.resource_type,
+            timeout=arguments.timeout,
+        )
+        for change in changes:
+            print(_change_document(change) if arguments.json else _change_line(change), flush=True)
+    return OK
+
+
+def _change_line(change: Change) -> str:
+    what = change.token if change.relationship is None else change.relationship
+    return f"{change.operation:<11}  {what}"
+
+
+def _change_document(change: Change) -> str:
+    relationship = change.relationship
+    values: dict[str, Any] = change._asdict()
+    values["relationship"] = None if relationship is None else {**relationship._asdict(), "text": str(relationship)}
+    return json.dumps(values)
+
+
+# ----------------------------------------------------------------- schemas and the data
 
 
 def schema_diff(arguments: argparse.Namespace) -> int:
@@ -649,6 +679,43 @@ def _schema_change_line(change: SchemaChange) -> str:
         where = f"caveat {change.caveat}({change.parameter or ''})"
     sides = [printable(side) for side in (change.before, change.after) if side]
     return f"{where}: {change.kind}" + (f": {' -> '.join(sides)}" if sides else "")
+
+
+def schema_impact(arguments: argparse.Namespace) -> int:
+    found = []
+    text = ""
+    try:
+        text = _read_schema(arguments.schema)
+        canonical = _parse_schema(arguments.schema, text).format()
+    except (_licet.Error, OSError) as error:
+        _diagnose_problem(_name(arguments.schema), _problem(error), text)
+        return UNUSABLE
+    any_impact = False
+    with _open(arguments) as engine:
+        for impact in engine.schema_impact(canonical, limit=arguments.limit):
+            any_impact = True
+            if arguments.json:
+                found.append(_impact_values(impact))
+            else:
+                print(_impact_line(impact))
+    if arguments.json:
+        write_json({"impacts": found})
+    return NO if any_impact else OK
+
+
+def _impact_values(impact: Impact) -> dict[str, Any]:
+    values: dict[str, Any] = impact._asdict()
+    values["relationship"] = None if impact.relationship is None else str(impact.relationship)
+    for side in ("before", "after"):
+        values[side] = None if values[side] is None else values[side].name
+    return values
+
+
+def _impact_line(impact: Impact) -> str:
+    if impact.before is None or impact.after is None:
+        return f"{impact.kind:<7}  {impact.relationship}: {printable(impact.message or '')}"
+    change = f"{_WORDS[impact.before]} -> {_WORDS[impact.after]}"
+    return f"{impact.kind:<7}  {impact.resource} {impact.permission} {impact.subject}: {change}"
 
 
 # ---------------------------------------------------------------------- relationships
@@ -844,6 +911,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _lookup_commands(commands)
     _telling_commands(commands)
+    _watch_command(commands)
     _relationship_commands(commands)
     _command(commands, "demo", show_demo, "show what licet does, in a minute", with_json=False)
     return parser
@@ -889,6 +957,17 @@ def _schema_commands(commands: Any) -> None:
     )
     command.add_argument("before", metavar="BEFORE", help='a schema; "-" is standard input')
     command.add_argument("after", metavar="AFTER", help="another one")
+
+    command = _command(
+        schema,
+        "impact",
+        schema_impact,
+        "which relationships forbid a schema, and which decisions it changes; status 1 if any",
+        example="schema impact --file world.yaml new.zed",
+    )
+    _store(command)
+    command.add_argument("schema", metavar="SCHEMA", help='the schema that is considered; "-" is standard input')
+    _limit_option(command)
 
 
 def _schema_files(command: argparse.ArgumentParser) -> None:
@@ -1023,6 +1102,26 @@ def _telling_commands(commands: Any) -> None:
     _permission_argument(command)
     _subject_argument(command)
     _context_option(command, _CONTEXT_HELP)
+
+
+def _watch_command(commands: Any) -> None:
+    command = _command(
+        commands,
+        "watch",
+        watch,
+        "print what is committed, as it is committed; with --json one document a line",
+        example="watch --db memory: --timeout 5",
+    )
+    _store(command)
+    command.add_argument("--since", metavar="TOKEN", help="what was committed after it; by default from now on")
+    command.add_argument("--schema", action="store_true", help="also say that the schema was replaced")
+    command.add_argument("--checkpoints", action="store_true", help="also say that nothing earlier is still to come")
+    command.add_argument(
+        "--resource-type", action="append", metavar="TYPE", help="only of this type; may be given several times"
+    )
+    command.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="end when nothing came for so long; by default never"
+    )
 
 
 def _resource_argument(command: argparse.ArgumentParser) -> None:

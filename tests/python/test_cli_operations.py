@@ -227,6 +227,92 @@ def test_schema_diff_needs_two_schemas(folder):
     )
 
 
+def test_schema_impact_says_what_would_change(folder):
+    command = ("schema", "impact", "--file", "world.yaml")
+    assert licet(folder, *command, "before.zed") == (0, "", "")
+    (folder / "less.zed").write_text(SCHEMA.replace("(viewer + edit) - banned", "viewer - banned"))
+    line = "lost     document:plan view user:ada: allowed -> denied\n"
+    assert licet(folder, *command, "less.zed") == (1, line, "")
+    assert licet(folder, *command, "--limit", "1", "-", stdin=(folder / "less.zed").read_text()) == (1, line, "")
+    answer = json.loads(licet(folder, *command, "--json", "less.zed")[1])
+    assert answer == {
+        "impacts": [
+            {
+                "kind": "lost",
+                "relationship": None,
+                "message": None,
+                "resource": "document:plan",
+                "permission": "view",
+                "subject": "user:ada",
+                "before": "HAS_PERMISSION",
+                "after": "NO_PERMISSION",
+            }
+        ]
+    }
+
+
+def test_schema_impact_says_what_forbids_the_change(folder):
+    (folder / "without.zed").write_text(SCHEMA.replace("  relation banned: user\n", "").replace(" - banned", ""))
+    status, output, errors = licet(folder, "schema", "impact", "--file", "world.yaml", "without.zed")
+    assert (status, errors) == (1, "")
+    (refused,) = (line for line in output.splitlines() if line.startswith("refused"))
+    assert refused.startswith("refused  document:plan#banned@user:cy: ")
+    (folder / "bad.zed").write_text("definition user {}\n\ndefinition doc {\n\trelation owner: usr\n}\n")
+    status, output, errors = licet(folder, "schema", "impact", "--file", "world.yaml", "bad.zed")
+    assert (status, output) == (2, "")
+    assert errors.startswith("bad.zed:4:")
+
+
+# ------------------------------------------------------------------------------- watch
+
+
+def test_watch_ends_when_nothing_came(folder):
+    assert licet(folder, "watch", "--file", "world.yaml", "--timeout", "0.1") == (0, "", "")
+    assert licet(folder, "watch", "--json", "--db", "memory:", "--timeout", "0") == (0, "", "")
+    assert licet(folder, "watch", "--file", "world.yaml", "--since", "nonsense")[:2] == (2, "")
+
+
+def test_watch_prints_changes_as_they_come(capsys, monkeypatch):
+    import licet as module
+    from licet import cli
+
+    with module.open() as engine:
+        engine.write_schema(SCHEMA)
+        start = engine.touch(RELATIONSHIPS[0])
+        engine.write([module.touch(RELATIONSHIPS[1])], metadata={"by": "tests"})
+        engine.delete(RELATIONSHIPS[1])
+        replaced = engine.write_schema(SCHEMA + "definition more {}\n")
+        monkeypatch.setattr(cli, "_open", lambda _arguments: engine)
+        command = ["watch", "--db", "memory:", "--since", start, "--timeout", "0", "--schema"]
+        assert cli.main(command) == 0
+    assert capsys.readouterr().out == (
+        f"touch        {RELATIONSHIPS[1]}\ndelete       {RELATIONSHIPS[1]}\nschema       {replaced}\n"
+    )
+
+
+def test_watch_in_json_is_a_document_a_line(capsys, monkeypatch):
+    import licet as module
+    from licet import cli
+
+    with module.open() as engine:
+        engine.write_schema(SCHEMA)
+        start = engine.touch(RELATIONSHIPS[0])
+        written = engine.write([module.touch(RELATIONSHIPS[1])], metadata={"by": "tests"})
+        monkeypatch.setattr(cli, "_open", lambda _arguments: engine)
+        arguments = ["--since", start, "--timeout", "0", "--checkpoints", "--resource-type", "document"]
+        assert cli.main(["watch", "--json", "--db", "memory:", *arguments]) == 0
+    change, checkpoint = map(json.loads, capsys.readouterr().out.splitlines())
+    assert change["relationship"].pop("text") == RELATIONSHIPS[1]
+    assert change == {
+        "operation": "touch",
+        "relationship": module.Relationship.parse(RELATIONSHIPS[1])._asdict(),
+        "token": start,
+        "metadata": {"by": "tests"},
+        "written_at": written,
+    }
+    assert (checkpoint["operation"], checkpoint["token"]) == ("checkpoint", written)
+
+
 # ------------------------------------------------------------------ import, export
 
 
@@ -276,7 +362,9 @@ def test_an_import_says_where_a_line_is_wrong(folder):
         "filter",
         "expand",
         "explain",
+        "watch",
         "schema diff",
+        "schema impact",
         "relationships import",
         "relationships export",
     ],
