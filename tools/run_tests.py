@@ -272,11 +272,13 @@ def shared_scenarios() -> Count:
 
 
 def differential() -> Count:
-    """The short run; the long one is the same command with --checks 1000000."""
+    """Short runs; the long ones are the same commands with --checks 1000000 and --graphs 10000."""
     total = pytest("differential", ["tests/differential"])
     for script in sources("tests/differential/run.py"):
         for options in ([], ["--caveats"]):
             total.add(one(run([str(VENV / "python"), script, "--seed", "1", "--checks", "20000", *options])))
+    for script in sources("tests/differential/exhaustive.py"):
+        total.add(one(run([str(VENV / "python"), script, "--seed", "1", "--graphs", "200"])))
     return total
 
 
