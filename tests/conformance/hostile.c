@@ -229,18 +229,25 @@ static void answers_afterwards(verdict *v, const char *resource, const char *sub
               "a plain check says no afterwards");
 }
 
+/* What a plain check says yes to. */
+static void write_the_plain_answer(verdict *v)
+{
+    json_t *entries = json_pack("[s]", "document:d1#viewer@user:alice");
+
+    must_hold(v, write_entries(v, entries, LICET_TOUCH, 0, NULL) == LICET_OK,
+              "a relationship can be written afterwards");
+    json_decref(entries);
+}
+
 /* The engine is still good for a world of its own. */
 static void is_usable_afterwards(verdict *v)
 {
     static const char schema[] = "definition user {}\ndefinition document {\n  relation viewer: user\n}\n";
-    json_t           *entries  = json_pack("[s]", "document:d1#viewer@user:alice");
 
     must_hold(v, licet_write_schema(v->engine, (licet_str)LICET_STR_INIT(schema), NULL, NULL) == LICET_OK,
               "a schema can be written afterwards");
-    must_hold(v, write_entries(v, entries, LICET_TOUCH, 0, NULL) == LICET_OK,
-              "a relationship can be written afterwards");
+    write_the_plain_answer(v);
     answers_afterwards(v, "document:d1", "user:alice");
-    json_decref(entries);
 }
 
 /* ------------------------------------------------------------- operations */
@@ -420,6 +427,8 @@ static void delete_by_filter(verdict *v)
               "as many are deleted as may be");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         hostile_text_clear(&texts[i]);
+    if (status == LICET_OK)
+        write_the_plain_answer(v); /* it may have been among them */
     answers_afterwards(v, "document:d1", "user:alice");
 }
 
@@ -574,6 +583,161 @@ static void mutate_token(verdict *v, const char *mutation, licet_token token)
     hostile_text_clear(&more);
 }
 
+/* ------------------------------------------------------------- cursors */
+
+/* Alice may view two documents, and whoever asks who may view one of them gets her; bob and his group may view a third. */
+static licet_lookup_resources_request alices_documents(void)
+{
+    licet_lookup_resources_request request = LICET_LOOKUP_RESOURCES_REQUEST_INIT;
+
+    request.resource_type = LICET_STR("document");
+    request.permission    = LICET_STR("view");
+    request.subject       = LICET_STR("user:alice");
+    request.limit         = 1;
+    return request;
+}
+
+static licet_lookup_subjects_request viewers(void)
+{
+    licet_lookup_subjects_request request = LICET_LOOKUP_SUBJECTS_REQUEST_INIT;
+
+    request.resource     = LICET_STR("document:d1");
+    request.permission   = LICET_STR("view");
+    request.subject_type = LICET_STR("user");
+    request.limit        = 1;
+    return request;
+}
+
+/* Takes the stream. cursor: after its first answer; "" when there is none. */
+static void cursor_of(licet_stream **stream, bool found, char cursor[LIC_CURSOR_CAPACITY])
+{
+    licet_str text = found ? licet_stream_cursor(*stream) : (licet_str){ "", 0 };
+
+    memcpy(cursor, text.data, text.size);
+    cursor[text.size] = '\0';
+    licet_stream_release(*stream);
+    *stream = NULL;
+}
+
+static licet_status first_resource(licet_engine *engine, const licet_lookup_resources_request *request,
+                                   char cursor[LIC_CURSOR_CAPACITY], licet_error **error)
+{
+    licet_found_resource resource = LICET_FOUND_RESOURCE_INIT;
+    licet_stream        *stream   = NULL;
+    bool                 found    = false;
+    licet_status         status   = licet_lookup_resources(engine, request, &stream, error);
+
+    if (status == LICET_OK)
+        status = licet_stream_next_resource(stream, &resource, &found, error);
+    cursor_of(&stream, found, cursor);
+    return status;
+}
+
+static licet_status first_subject(licet_engine *engine, const licet_lookup_subjects_request *request,
+                                  char cursor[LIC_CURSOR_CAPACITY], licet_error **error)
+{
+    licet_found_subject subject = LICET_FOUND_SUBJECT_INIT;
+    licet_stream       *stream  = NULL;
+    bool                found   = false;
+    licet_status        status  = licet_lookup_subjects(engine, request, &stream, error);
+
+    if (status == LICET_OK)
+        status = licet_stream_next_subject(stream, &subject, &found, error);
+    cursor_of(&stream, found, cursor);
+    return status;
+}
+
+/* A lookup that goes on from a cursor. Of several, the first that ends badly is kept, or the last. */
+static void look_up_from(verdict *v, bool subjects, licet_str cursor)
+{
+    licet_lookup_resources_request of_resources = alices_documents();
+    licet_lookup_subjects_request  of_subjects  = viewers();
+    char                           next[LIC_CURSOR_CAPACITY];
+    uint64_t                       before = v->elapsed_ns;
+    licet_status                   status;
+
+    if (v->outcome != NULL && !is_acceptable(v))
+        return;
+    licet_error_free(v->error);
+    v->error            = NULL;
+    of_resources.cursor = of_subjects.cursor = cursor;
+    judged_step_begins(v);
+    status = subjects ? first_subject(v->engine, &of_subjects, next, &v->error)
+                      : first_resource(v->engine, &of_resources, next, &v->error);
+    judged_step_ends(v, status, next[0] == '\0' ? "denied" : "ok");
+    v->elapsed_ns += before;
+    must_hold(v, status == LICET_OK || next[0] == '\0', "an error leaves no answer");
+}
+
+/* The same place at the same revision, which licet would have to have written itself: every byte inside, changed. */
+static void each_byte_inside_edited(verdict *v, bool subjects, const char *good)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char              edited[LIC_CURSOR_CAPACITY];
+    licet_str         text = { edited, strlen(good) };
+
+    must_hold(v, text.size > 0 && text.size % 4 == 0, "every character of a cursor means something");
+    for (size_t bit = 0; bit < 6 * text.size; bit++) {
+        const char *digit = strchr(digits, good[bit / 6]);
+
+        must_hold(v, digit != NULL, "a cursor is base64url");
+        memcpy(edited, good, text.size);
+        edited[bit / 6] = digits[(digit == NULL ? 0 : (size_t)(digit - digits)) ^ (size_t)1 << bit % 6];
+        look_up_from(v, subjects, text);
+    }
+}
+
+static void cursors_of_other_requests(verdict *v, const char *of_resources, const char *of_subjects)
+{
+    licet_lookup_resources_request others[5];
+    char                           cursor[LIC_CURSOR_CAPACITY];
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        others[i] = alices_documents();
+    others[0].subject       = LICET_STR("user:bob");
+    others[1].permission    = LICET_STR("viewer");
+    others[2].limit         = 2;
+    others[3].context       = LICET_STR("{\"n\":1}");
+    others[4].resource_type = LICET_STR("group");
+    others[4].permission    = LICET_STR("member");
+    others[4].subject       = LICET_STR("user:bob");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        must_hold(v, first_resource(v->engine, &others[i], cursor, NULL) == LICET_OK && cursor[0] != '\0',
+                  "another lookup finds something");
+        look_up_from(v, false, (licet_str){ cursor, strlen(cursor) });
+        look_up_from(v, true, (licet_str){ cursor, strlen(cursor) });
+    }
+    look_up_from(v, true, (licet_str){ of_resources, strlen(of_resources) });
+    look_up_from(v, false, (licet_str){ of_subjects, strlen(of_subjects) });
+}
+
+static void check_cursor(verdict *v)
+{
+    licet_lookup_resources_request resources = alices_documents();
+    licet_lookup_subjects_request  subjects  = viewers();
+    const char                    *from      = json_string_value(json_object_get(v->c->input, "cursor_from"));
+    char                           of_resources[LIC_CURSOR_CAPACITY], of_subjects[LIC_CURSOR_CAPACITY];
+
+    must_hold(v, first_resource(v->engine, &resources, of_resources, NULL) == LICET_OK, "a lookup finds a resource");
+    must_hold(v, first_subject(v->engine, &subjects, of_subjects, NULL) == LICET_OK, "a lookup finds a subject");
+    look_up_from(v, false, (licet_str){ of_resources, strlen(of_resources) });
+    must_hold(v, v->outcome != NULL && strcmp(v->outcome, "ok") == 0, "a good cursor is good");
+    v->outcome = NULL;
+    if (from == NULL) {
+        hostile_text text;
+        licet_str    cursor = given(v, "cursor", &text);
+
+        look_up_from(v, false, cursor);
+        look_up_from(v, true, cursor);
+        hostile_text_clear(&text);
+    } else if (strcmp(from, "edited") == 0) {
+        each_byte_inside_edited(v, false, of_resources);
+        each_byte_inside_edited(v, true, of_subjects);
+    } else if (strcmp(from, "other_request") == 0) {
+        cursors_of_other_requests(v, of_resources, of_subjects);
+    }
+}
+
 static void check_token(verdict *v)
 {
     const json_t *mutation = json_object_get(v->c->input, "mutate");
@@ -586,7 +750,9 @@ static void check_token(verdict *v)
     check_with_token(v, good.text, strlen(good.text));
     must_hold(v, v->outcome != NULL && strcmp(v->outcome, "allowed") == 0, "a good token is good");
     v->outcome = NULL;
-    if (mutation != NULL) {
+    if (json_is_true(json_object_get(v->c->input, "lookup"))) {
+        check_cursor(v);
+    } else if (mutation != NULL) {
         mutate_token(v, json_string_value(mutation), good);
     } else {
         licet_str token = given(v, "token", &text);
