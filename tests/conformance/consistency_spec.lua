@@ -281,8 +281,8 @@ describe("in SpiceDB's validation file", function()
     end
 
     it("everything was counted", function()
-        print(("# %d files: %d assertions, %d checks, %d lookups of resources, %d of subjects, %d expands, 0 failures"):format(
-            counts.files, counts.assertions, counts.checks, counts.resources, counts.subjects, counts.expands))
+        print(("# %d files: %d assertions, %d checks, %d expands, %d lookups of resources, %d of subjects, 0 failures")
+            :format(counts.files, counts.assertions, counts.checks, counts.expands, counts.resources, counts.subjects))
         assert.same(TOTAL, counts)
     end)
 end)
