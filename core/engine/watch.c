@@ -74,12 +74,15 @@ static licet_status read_revision(watching *w, const lic_snapshot *snapshot, lic
     uint64_t            schema  = 0;
     licet_status        status;
 
+    *revision = (lic_store_revision){ .revision = 0 };
+    if (!store->methods->keeps(store, snapshot, after)) /* schemas that are kept now are kept for who is pinned; */
+        return fail_expired(error);
     if (wants(w, LICET_WATCH_SCHEMA))
         schema = lic_schemas_next(&engine->schemas, after, through);
     if (schema != 0)
         through = schema;
     status = store->methods->changes(store, snapshot, after, through, &test, &w->told, revision, error);
-    if (status == LICET_OK && !store->methods->keeps(store, snapshot, after))
+    if (status == LICET_OK && !store->methods->keeps(store, snapshot, after)) /* metadata may go meanwhile */
         status = fail_expired(error);
     if (revision->revision == 0)
         revision->revision = through;
