@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -169,13 +168,15 @@ class Trace(NamedTuple):
         return self.root.missing_context
 
     @property
-    def nodes(self) -> Iterator[TraceNode]:
-        """All nodes, each before its children."""
+    def nodes(self) -> tuple[TraceNode, ...]:
+        """All nodes, each before its children; the root first."""
+        nodes = []
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
-            yield node
+            nodes.append(node)
             waiting.extend(reversed(node.children))
+        return tuple(nodes)
 
     def to_json(self) -> str:
         """The whole trace as one JSON document."""
