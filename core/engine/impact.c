@@ -10,6 +10,7 @@
 
 #define TIMEOUT_MS 30000u /* of one lookup, as of a stream of them */
 #define PAGE 256u         /* relationships */
+#define PLACES 1024u      /* that are looked at under one pin; some milliseconds */
 
 /* Subjects that are looked for. */
 typedef struct subject_kind {
@@ -503,19 +504,23 @@ static licet_status print_decision(impact *s, const decision *d, licet_impact *o
     return LICET_OK;
 }
 
-static licet_status decided(impact *s, const lic_snapshot *snapshot, licet_impact *out, bool *found,
+/* Looks at some places at most, so that nobody is pinned for long: neither *found nor *is_end says that there are more. */
+static licet_status decided(impact *s, const lic_snapshot *snapshot, licet_impact *out, bool *found, bool *is_end,
                             licet_error **error)
 {
     licet_status status = LICET_OK;
 
-    while (status == LICET_OK && s->next_decision == s->decision_count) {
-        if (!s->is_pending && !next_place(s, snapshot))
+    for (unsigned i = 0; i < PLACES && status == LICET_OK && s->next_decision == s->decision_count; i++) {
+        if (!s->is_pending && !next_place(s, snapshot)) {
+            *is_end = true;
             return LICET_OK;
+        }
         status        = decide(s, snapshot, error);
         s->is_pending = status != LICET_OK;
     }
-    if (status == LICET_OK)
-        status = print_decision(s, &s->decisions[s->next_decision], out, error);
+    if (status != LICET_OK || s->next_decision == s->decision_count)
+        return status;
+    status = print_decision(s, &s->decisions[s->next_decision], out, error);
     if (status != LICET_OK)
         return status;
     s->next_decision++;
@@ -525,32 +530,45 @@ static licet_status decided(impact *s, const lic_snapshot *snapshot, licet_impac
 
 /* ------------------------------------------------------------------- stream */
 
-static licet_status next_at(impact *s, const lic_snapshot *snapshot, licet_impact *out, bool *found,
-                            licet_error **error)
+static licet_status look(impact *s, licet_impact *out, bool *found, bool *is_end, licet_error **error)
 {
-    licet_status status = refused(s, snapshot, out, found, error);
+    lic_snapshot snapshot;
+    licet_status status = lic_engine_pin_at(s->base.engine, s->base.revision, &snapshot, error);
 
-    return status != LICET_OK || *found ? status : decided(s, snapshot, out, found, error);
+    if (status != LICET_OK)
+        return status;
+    status = refused(s, &snapshot, out, found, error);
+    if (status == LICET_OK && !*found)
+        status = decided(s, &snapshot, out, found, is_end, error);
+    lic_snapshot_unpin(&snapshot);
+    return status;
+}
+
+/* Where little changes it is a long way to the next consequence: who closes the engine does not wait for it. */
+static licet_status look_until_found(impact *s, licet_impact *out, bool *found, licet_error **error)
+{
+    bool         is_end = s->left == 0;
+    licet_status status = LICET_OK;
+
+    while (status == LICET_OK && !*found && !is_end) {
+        status = look(s, out, found, &is_end, error);
+        if (status == LICET_OK && !*found && !is_end && lic_gate_is_closed(&s->base.engine->gate))
+            status = lic_engine_refuse(s->base.engine, error);
+    }
+    return status;
 }
 
 static licet_status next_impact(licet_stream *stream, void *record, bool *found, licet_error **error)
 {
     impact      *s   = (impact *)stream;
     licet_impact out = LICET_IMPACT_INIT;
-    lic_snapshot snapshot;
     licet_status status;
 
-    if (s->left == 0)
-        return LICET_OK;
     for (size_t i = 0; i < 2; i++) {
         s->texts[i].size   = 0;
         s->texts[i].failed = false;
     }
-    status = lic_engine_pin_at(stream->engine, stream->revision, &snapshot, error);
-    if (status != LICET_OK)
-        return status;
-    status = next_at(s, &snapshot, &out, found, error);
-    lic_snapshot_unpin(&snapshot);
+    status = look_until_found(s, &out, found, error);
     if (!*found)
         return status;
     *(licet_impact *)record = out;

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -609,6 +611,91 @@ static void memory_is_that_of_one_resource(void **state)
     assert_true(memory_while_reading(1500) <= memory_while_reading(10) + 64 * 1024);
 }
 
+/* -------------------------------------------------------------------- threads */
+
+typedef struct toggling {
+    engine_world *w;
+    atomic_bool   stop;
+} toggling;
+
+/* Each revision has either tom or amy. */
+static void *toggle(void *argument)
+{
+    toggling *t = argument;
+
+    for (unsigned i = 0; !atomic_load(&t->stop); i++) {
+        licet_update        updates[2] = { 0 };
+        licet_write_request request    = LICET_WRITE_REQUEST_INIT;
+
+        updates[0].relationship = updates[1].relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
+        updates[0].operation                              = LICET_TOUCH;
+        updates[1].operation                              = LICET_DELETE;
+        for (unsigned j = 0; j < 2; j++)
+            if (licet_relationship_parse(
+                    text_of((i + j) % 2 == 0 ? "page:p#viewer@user:tom" : "page:p#viewer@user:amy"),
+                    &updates[j].relationship, NULL) != LICET_OK)
+                return t;
+        request.updates      = updates;
+        request.update_count = 2;
+        if (licet_write(t->w->engine, &request, NULL, NULL) != LICET_OK)
+            return t;
+    }
+    return NULL;
+}
+
+static void an_impact_is_of_one_revision_beside_writes(void **state)
+{
+    engine_world               w;
+    const licet_impact_request request = request_of(changed("  permission read = viewer\n", ""), 0);
+    toggling                   t       = { &w, false };
+    pthread_t                  thread;
+    void                      *failed;
+
+    (void)state;
+    world_open(&w, NULL, SCHEMA, "page:p#viewer@user:tom");
+    assert_int_equal(pthread_create(&thread, NULL, toggle, &t), 0);
+    for (unsigned i = 0; i < 300; i++) {
+        ask(&w, &request);
+        world_done(&w);
+        if (strcmp(w.text, "- page:p#read@user:tom yes no\n") != 0)
+            assert_string_equal(w.text, "- page:p#read@user:amy yes no\n");
+    }
+    atomic_store(&t.stop, true);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    world_close(&w);
+}
+
+/* More resources than are looked at under one pin. */
+static void whoever_reads_an_impact_does_not_keep_the_engine_from_closing(void **state)
+{
+    engine_world               w;
+    const licet_impact_request request =
+        request_of(changed("permission read = viewer", "permission read = viewer + nil"), 0);
+    licet_impact  impact = LICET_IMPACT_INIT;
+    licet_stream *stream = NULL;
+    bool          found  = true;
+    char          line[64];
+
+    (void)state;
+    world_open(&w, NULL, SCHEMA, "");
+    for (unsigned i = 0; i < 1500; i++) {
+        snprintf(line, sizeof line, "page:p%u#viewer@user:tom", i);
+        world_touch(&w, line);
+    }
+    world_done(&w);
+    assert_int_equal(licet_schema_impact(w.engine, &request, &stream, NULL), LICET_OK);
+    assert_int_equal(licet_stream_next_impact(stream, &impact, &found, NULL), LICET_OK);
+    assert_false(found);
+    licet_stream_release(stream);
+    assert_int_equal(licet_schema_impact(w.engine, &request, &stream, NULL), LICET_OK);
+    licet_close(w.engine);
+    assert_int_equal(licet_stream_next_impact(stream, &impact, &found, NULL), LICET_CLOSED);
+    assert_false(found);
+    licet_stream_release(stream);
+    world_close(&w);
+}
+
 /* ------------------------------------------------------------------ at random */
 
 enum { WORLDS = 300, USERS = 4, CLUBS = 3, PAGES = 3, MAX_IMPACTS = 2048, PERMISSIONS = 3 };
@@ -924,6 +1011,8 @@ int main(void)
         cmocka_unit_test(impacts_survive_every_failed_allocation),
         cmocka_unit_test(a_stream_that_failed_goes_on_where_it_was),
         cmocka_unit_test(memory_is_that_of_one_resource),
+        cmocka_unit_test(an_impact_is_of_one_revision_beside_writes),
+        cmocka_unit_test(whoever_reads_an_impact_does_not_keep_the_engine_from_closing),
         cmocka_unit_test(impacts_equal_exhaustive_checks_before_and_after_writing),
     };
 
