@@ -4,6 +4,7 @@
 #include "datastore/object.h"
 #include "datastore/typing.h"
 #include "engine/context.h"
+#include "engine/paging.h"
 #include "engine/stream.h"
 #include "eval/lookup_resources.h"
 
@@ -32,9 +33,7 @@ typedef struct lookup {
     lic_resource_page         page;
     size_t                    next;      /* in the page */
     size_t                    page_size; /* of the next one */
-    bool                      has_place;
-    lic_cursor                place; /* after what was returned last */
-    char                      cursor[LIC_CURSOR_CAPACITY];
+    lic_paging                paging;
 } lookup;
 
 /* --------------------------------------------------------- requests and names */
@@ -58,10 +57,7 @@ static licet_status shapes_check(const licet_lookup_resources_request *request, 
     LIC_TRY(lic_type_check("resource_type", request->resource_type, error));
     LIC_TRY(lic_relation_check("permission", request->permission, error));
     LIC_TRY(subject_check(request->subject, error));
-    if (request->limit > LIC_MAX_PAGE)
-        status =
-            lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
-                            LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)request->limit);
+    LIC_TRY(lic_paging_limit_check(request->limit, error));
 done:
     return status;
 }
@@ -110,69 +106,25 @@ done:
 
 /* -------------------------------------------------------------------- cursors */
 
-static void digest_str(lic_text *out, lic_str s)
-{
-    lic_text_add_char(out, lic_str_given(s) ? '+' : '-');
-    lic_text_add_u64(out, s.size);
-    lic_text_add_char(out, ':');
-    lic_text_add(out, s);
-}
-
-/* What a cursor is bound to: everything else. Of the context it is the values, however they were given. */
-static licet_status digest_of(const lookup *l, const licet_lookup_resources_request *request,
-                              uint8_t digest[LIC_DIGEST_BYTES], licet_error **error)
-{
-    licet_status status = LICET_OK;
-    lic_text     text;
-
-    lic_text_init(&text, l->base.engine->memory);
-    lic_text_add_literal(&text, "resources ");
-    digest_str(&text, request->resource_type);
-    digest_str(&text, request->permission);
-    digest_str(&text, request->subject);
-    digest_str(&text, request->consistency.token);
-    lic_text_add_u64(&text, (uint64_t)request->consistency.freshness);
-    lic_text_add_char(&text, ',');
-    lic_text_add_u64(&text, request->limit);
-    lic_text_add_char(&text, ',');
-    if (!lic_context_print_values(l->values, &text) || text.failed)
-        status = lic_fail_memory(error);
-    else
-        lic_digest(&l->base.engine->identity, lic_text_str(&text), digest);
-    lic_text_free(&text);
-    return status;
-}
-
-/* A cursor outranks the consistency. */
+/* A cursor is bound to everything else. Of the context it is the values, however they were given. */
 static licet_status pin(lookup *l, const licet_lookup_resources_request *request, lic_snapshot *snapshot,
                         licet_error **error)
 {
-    uint8_t      digest[LIC_DIGEST_BYTES];
-    licet_status status = digest_of(l, request, digest, error);
+    lic_text bound;
 
-    if (status != LICET_OK)
-        return status;
-    if (!lic_str_given(request->cursor)) {
-        memcpy(l->place.digest, digest, sizeof digest);
-        return lic_engine_pin(l->base.engine, &request->consistency, snapshot, error);
-    }
-    status = lic_cursor_read(&l->base.engine->identity, request->cursor, &l->place, error);
-    if (status != LICET_OK)
-        return status;
-    if (memcmp(l->place.digest, digest, sizeof digest) != 0)
-        return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
-                               "the cursor belongs to another request");
-    l->has_place = true;
-    return lic_engine_pin_at(l->base.engine, l->place.revision, snapshot, error);
+    lic_text_init(&bound, l->base.engine->memory);
+    lic_text_add_literal(&bound, "resources ");
+    lic_paging_bind(&bound, request->resource_type);
+    lic_paging_bind(&bound, request->permission);
+    lic_paging_bind(&bound, request->subject);
+    lic_paging_bind_rest(&bound, &request->consistency, request->limit);
+    bound.failed |= !lic_context_print_values(l->values, &bound);
+    return lic_paging_pin(&l->paging, l->base.engine, &request->consistency, request->cursor, &bound, snapshot, error);
 }
 
 static licet_str cursor_of(licet_stream *stream)
 {
-    lookup *l = (lookup *)stream;
-
-    if (!l->has_place)
-        return (licet_str){ NULL, 0 };
-    return (licet_str){ l->cursor, lic_cursor_make(&stream->engine->identity, &l->place, l->cursor) };
+    return lic_paging_cursor(&((lookup *)stream)->paging, stream->engine);
 }
 
 /* ---------------------------------------------------------------------- pages */
@@ -189,7 +141,7 @@ static licet_status read_page(lookup *l, const lic_snapshot *snapshot, licet_err
 {
     LIC_UNINITIALIZED char     scratch[SCRATCH_BYTES];
     const licet_engine        *engine = l->base.engine;
-    const uint64_t             from   = l->has_place ? (uint64_t)l->place.after.resource.node + 1 : 0;
+    const uint64_t             from   = l->paging.has_place ? (uint64_t)l->paging.place.after.resource.node + 1 : 0;
     const size_t               wanted = l->page_size < l->left ? l->page_size : (size_t)l->left;
     LIC_UNINITIALIZED lic_eval eval;
     lic_arena                  arena;
@@ -248,12 +200,12 @@ static licet_status next_resource(licet_stream *stream, void *record, bool *foun
     answer = &l->page.answers[l->next++];
     resource->resource_id =
         answer->node == LIC_NO_NODE ? l->subject_id : lic_graph_node_id(stream->engine->graph, l->type, answer->node);
-    resource->permissionship = answer->conditional ? LICET_CONDITIONAL_PERMISSION : LICET_HAS_PERMISSION;
-    resource->missing        = answer->missing.names;
-    resource->missing_count  = answer->missing.count;
-    l->place.after.resource  = (lic_ref){ 0, answer->node };
-    l->has_place             = true;
-    *found                   = true;
+    resource->permissionship       = answer->conditional ? LICET_CONDITIONAL_PERMISSION : LICET_HAS_PERMISSION;
+    resource->missing              = answer->missing.names;
+    resource->missing_count        = answer->missing.count;
+    l->paging.place.after.resource = (lic_ref){ 0, answer->node };
+    l->paging.has_place            = true;
+    *found                         = true;
     return LICET_OK;
 }
 
@@ -289,9 +241,8 @@ static licet_status fill(lookup *l, const licet_lookup_resources_request *reques
 
     LIC_TRY(read_context(l, request, &wire_bytes, error));
     LIC_TRY(pin(l, request, &snapshot, error));
-    l->base.revision  = snapshot.revision;
-    l->place.revision = snapshot.revision;
-    status            = lic_context_size_check("", wire_bytes, error);
+    l->base.revision = snapshot.revision;
+    status           = lic_context_size_check("", wire_bytes, error);
     if (status == LICET_OK)
         status = resolve(l, &snapshot, request, error);
     lic_snapshot_unpin(&snapshot);

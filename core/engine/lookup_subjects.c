@@ -5,6 +5,7 @@
 #include "datastore/object.h"
 #include "datastore/typing.h"
 #include "engine/context.h"
+#include "engine/paging.h"
 #include "engine/stream.h"
 #include "eval/lookup_subjects.h"
 
@@ -26,9 +27,7 @@ typedef struct lookup {
     lic_lookup_answer       answer;
     licet_excluded_subject *excluded; /* answer.exclusions, as they are given out */
     size_t                  next;
-    bool                    has_place;
-    lic_cursor              place; /* after what was returned last */
-    char                    cursor[LIC_CURSOR_CAPACITY];
+    lic_paging              paging;
 } lookup;
 
 /* --------------------------------------------------------- requests and names */
@@ -42,10 +41,7 @@ static licet_status shapes_check(const licet_lookup_subjects_request *request, l
     LIC_TRY(lic_type_check("subject_type", request->subject_type, error));
     if (lic_str_given(request->subject_relation))
         LIC_TRY(lic_relation_check("subject_relation", request->subject_relation, error));
-    if (request->limit > LIC_MAX_PAGE)
-        status =
-            lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
-                            LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)request->limit);
+    LIC_TRY(lic_paging_limit_check(request->limit, error));
 done:
     return status;
 }
@@ -93,71 +89,32 @@ done:
 
 /* -------------------------------------------------------------------- cursors */
 
-static void digest_str(lic_text *out, lic_str s)
-{
-    lic_text_add_char(out, lic_str_given(s) ? '+' : '-');
-    lic_text_add_u64(out, s.size);
-    lic_text_add_char(out, ':');
-    lic_text_add(out, s);
-}
-
-/* What a cursor is bound to: everything else. Of the context it is the values, however they were given. */
-static licet_status digest_of(const lookup *l, const licet_lookup_subjects_request *request,
-                              uint8_t digest[LIC_DIGEST_BYTES], licet_error **error)
-{
-    licet_status status = LICET_OK;
-    lic_text     text;
-
-    lic_text_init(&text, l->base.engine->memory);
-    lic_text_add_literal(&text, "subjects ");
-    digest_str(&text, request->resource);
-    digest_str(&text, request->permission);
-    digest_str(&text, request->subject_type);
-    digest_str(&text, request->subject_relation);
-    digest_str(&text, request->consistency.token);
-    lic_text_add_u64(&text, (uint64_t)request->consistency.freshness);
-    lic_text_add_char(&text, request->without_wildcards ? 'w' : ',');
-    lic_text_add_u64(&text, request->limit);
-    lic_text_add_char(&text, ',');
-    if (!lic_context_print_values(&l->values, &text) || text.failed)
-        status = lic_fail_memory(error);
-    else
-        lic_digest(&l->base.engine->identity, lic_text_str(&text), digest);
-    lic_text_free(&text);
-    return status;
-}
-
-/* A cursor outranks the consistency. */
+/* A cursor is bound to everything else. Of the context it is the values, however they were given. */
 static licet_status pin(lookup *l, const licet_lookup_subjects_request *request, lic_snapshot *snapshot,
                         licet_error **error)
 {
-    uint8_t      digest[LIC_DIGEST_BYTES];
-    licet_status status = digest_of(l, request, digest, error);
+    lic_text     bound;
+    licet_status status;
 
-    if (status != LICET_OK)
-        return status;
-    if (!lic_str_given(request->cursor)) {
-        memcpy(l->place.digest, digest, sizeof digest);
-        return lic_engine_pin(l->base.engine, &request->consistency, snapshot, error);
-    }
-    status = lic_cursor_read(&l->base.engine->identity, request->cursor, &l->place, error);
-    if (status != LICET_OK)
-        return status;
-    if (memcmp(l->place.digest, digest, sizeof digest) != 0)
-        return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
-                               "the cursor belongs to another request");
-    l->has_place = true;
-    l->page.from = (uint64_t)l->place.after.subject.node + 1;
-    return lic_engine_pin_at(l->base.engine, l->place.revision, snapshot, error);
+    lic_text_init(&bound, l->base.engine->memory);
+    lic_text_add_literal(&bound, "subjects ");
+    lic_paging_bind(&bound, request->resource);
+    lic_paging_bind(&bound, request->permission);
+    lic_paging_bind(&bound, request->subject_type);
+    lic_paging_bind(&bound, request->subject_relation);
+    lic_text_add_char(&bound, request->without_wildcards ? 'w' : ',');
+    lic_paging_bind_rest(&bound, &request->consistency, request->limit);
+    bound.failed |= !lic_context_print_values(&l->values, &bound);
+    status =
+        lic_paging_pin(&l->paging, l->base.engine, &request->consistency, request->cursor, &bound, snapshot, error);
+    if (status == LICET_OK && l->paging.has_place)
+        l->page.from = (uint64_t)l->paging.place.after.subject.node + 1;
+    return status;
 }
 
 static licet_str cursor_of(licet_stream *stream)
 {
-    lookup *l = (lookup *)stream;
-
-    if (!l->has_place)
-        return (licet_str){ NULL, 0 };
-    return (licet_str){ l->cursor, lic_cursor_make(&stream->engine->identity, &l->place, l->cursor) };
+    return lic_paging_cursor(&((lookup *)stream)->paging, stream->engine);
 }
 
 /* -------------------------------------------------------------------- answers */
@@ -252,9 +209,9 @@ static licet_status next_subject(licet_stream *stream, void *record, bool *found
         subject->excluded       = l->excluded;
         subject->excluded_count = l->answer.exclusion_count;
     }
-    l->place.after.subject = (lic_ref){ l->subject_slot, looked_up->node };
-    l->has_place           = true;
-    *found                 = true;
+    l->paging.place.after.subject = (lic_ref){ l->subject_slot, looked_up->node };
+    l->paging.has_place           = true;
+    *found                        = true;
     return LICET_OK;
 }
 
@@ -287,9 +244,8 @@ static licet_status fill(lookup *l, const licet_lookup_subjects_request *request
 
     LIC_TRY(lic_request_context_read("", &asked, l->base.engine->strict, &l->arena, &l->values, &wire_bytes, error));
     LIC_TRY(pin(l, request, &snapshot, error));
-    l->base.revision  = snapshot.revision;
-    l->place.revision = snapshot.revision;
-    status            = lic_context_size_check("", wire_bytes, error);
+    l->base.revision = snapshot.revision;
+    status           = lic_context_size_check("", wire_bytes, error);
     if (status == LICET_OK)
         status = resolve(l, &snapshot, request, error);
     lic_snapshot_unpin(&snapshot);
