@@ -504,7 +504,8 @@ static licet_status print_decision(impact *s, const decision *d, licet_impact *o
     return LICET_OK;
 }
 
-/* Looks at some places at most, so that nobody is pinned for long: neither *found nor *is_end says that there are more. */
+/* Looks at some places at most, so that nobody is pinned for long: where neither *found nor *is_end is said there are
+ * more. */
 static licet_status decided(impact *s, const lic_snapshot *snapshot, licet_impact *out, bool *found, bool *is_end,
                             licet_error **error)
 {

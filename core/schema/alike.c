@@ -1,5 +1,5 @@
-/* Members are compared as they are written, and who needs whom is noted on the way; what is unlike then spreads to those
- * that need it. */
+/* Members are compared as they are written, and who needs whom is noted on the way; what is unlike then spreads to
+ * those that need it. */
 #include "schema/alike.h"
 
 /* Of two members of `after`: the second needs the first. */
