@@ -1041,6 +1041,24 @@ def test_members_of_a_circle_are_named_with_their_places_wherever_they_stand():
     assert places == [("aaa", str(first), "3"), ("bbb", str(first + 1), "3"), ("ccc", str(first + 2), "3")]
 
 
+def test_members_of_a_circle_are_named_with_their_files(tmp_path):
+    head = "use import\nuse partial\n"
+    (tmp_path / "one.zed").write_text(head + "partial part_one {\n  permission bbb = ccc\n}\n")
+    (tmp_path / "two.zed").write_text(head + "partial part_two {\n  permission ccc = aaa\n}\n")
+    text = (
+        head + 'import "one.zed"\nimport "two.zed"\ndefinition user {}\n'
+        "definition doc {\n  ...part_one\n  ...part_two\n  permission aaa = bbb\n}\n"
+    )
+    with pytest.raises(licet.SchemaError) as caught:
+        licet.Schema.parse(text, folder=tmp_path)
+    assert caught.value.message.endswith("bbb (one.zed:4:3) -> ccc (two.zed:4:3) -> aaa (9:3) -> bbb")
+    (tmp_path / "root.zed").write_text(text)
+    command = [sys.executable, "-m", "licet", "schema", "check", "--json", str(tmp_path / "root.zed")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "bbb (one.zed:4:3) -> ccc (two.zed:4:3) -> aaa (9:3) -> bbb" in json.dumps(json.loads(done.stdout))
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
