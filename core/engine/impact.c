@@ -65,7 +65,7 @@ typedef struct impact {
     size_t         member;
     size_t         subject;
     bool           is_within;  /* there is one: what follows is the next */
-    bool           is_pending; /* the place was not looked at yet, or in vain */
+    bool           is_pending; /* memory ran out at the place: it is looked at again */
     lic_arena      decision_arena;
     decision      *decisions; /* at the place */
     size_t         decision_count;
@@ -517,7 +517,7 @@ static licet_status decided(impact *s, const lic_snapshot *snapshot, licet_impac
             return LICET_OK;
         }
         status        = decide(s, snapshot, error);
-        s->is_pending = status != LICET_OK;
+        s->is_pending = status == LICET_OUT_OF_MEMORY; /* other failures would come again */
     }
     if (status != LICET_OK || s->next_decision == s->decision_count)
         return status;

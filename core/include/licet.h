@@ -1177,7 +1177,8 @@ typedef struct licet_impact {
  * of one resource at a time.
  *
  * Owns:    *stream is yours: licet_stream_next_impact(), licet_stream_release(). It holds the engine.
- * Errors:  SCHEMA_ERROR with position for a text that is wrong by itself; as licet_lookup_subjects().
+ * Errors:  SCHEMA_ERROR with position for a text that is wrong by itself; as licet_lookup_subjects(). After a decision
+ *          that can not be made the stream goes on with what comes next.
  * Threads: any.
  * Blocks:  no.
  */

@@ -494,6 +494,36 @@ static void a_text_that_is_wrong_is_a_schema_error_with_its_place(void **state)
     world_close(&w);
 }
 
+/* One resource that nobody can be looked up for does not hide the others. */
+static void after_what_can_not_be_decided_the_rest_is_told(void **state)
+{
+    static const char BEFORE[] = "caveat cav(x int) { 1 / x == 1 }\ndefinition user {}\n"
+                                 "definition page {\n  relation viewer: user with cav\n  permission view = viewer\n}\n";
+    static const char AFTER[]  = "caveat cav(x int) { 1 / x == 1 }\ndefinition user {}\n"
+                                 "definition page {\n  relation viewer: user with cav\n  permission view = nil\n}\n";
+
+    const licet_impact_request request = request_of(AFTER, 0);
+    licet_stream              *stream  = NULL;
+    engine_world               w;
+
+    (void)state;
+    world_open(&w, NULL, BEFORE,
+               "page:a#viewer@user:tom[cav:{\"x\":1}]\n"
+               "page:b#viewer@user:tom[cav:{\"x\":0}]\n"
+               "page:c#viewer@user:tom[cav:{\"x\":1}]");
+    assert_int_equal(licet_schema_impact(w.engine, &request, &stream, NULL), LICET_OK);
+    w.text[0] = '\0';
+    drain(&w, stream);
+    assert_string_equal(w.text, "- page:a#view@user:tom yes no\n");
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_EVAL, "CAVEAT_EVALUATION_ERROR",
+                 "evaluation error for caveat cav: division by zero");
+    drain(&w, stream);
+    world_done(&w);
+    assert_string_equal(w.text, "- page:a#view@user:tom yes no\n- page:c#view@user:tom yes no\n");
+    licet_stream_release(stream);
+    world_close(&w);
+}
+
 static void impacts_survive_every_failed_allocation(void **state)
 {
     const licet_impact_request request = request_of(changed("user | user:* | user with day | bot", "user | bot"), 0);
@@ -1008,6 +1038,7 @@ int main(void)
         cmocka_unit_test(refusals_go_on_past_a_page),
         cmocka_unit_test(a_limit_is_of_all_consequences),
         cmocka_unit_test(a_text_that_is_wrong_is_a_schema_error_with_its_place),
+        cmocka_unit_test(after_what_can_not_be_decided_the_rest_is_told),
         cmocka_unit_test(impacts_survive_every_failed_allocation),
         cmocka_unit_test(a_stream_that_failed_goes_on_where_it_was),
         cmocka_unit_test(memory_is_that_of_one_resource),
