@@ -3,8 +3,8 @@
     python tests/differential/exhaustive.py --graphs 10000 --seed 1
 
 A lookup has to find what checks of every object there is, and of one that is nowhere, allow: with the same answers, each
-once, whole and in pages of every size up to one more than there are answers; also at an earlier revision, and while
-others write between two pages. Where such a check fails, the lookup fails too, after right answers. A tree has to be the
+once, whole and in pages of every size up to one more than there are answers; also at an earlier revision, while others
+write between two pages, and after a merge. Where such a check fails, the lookup fails too, after right answers. A tree has to be the
 one that the schema and the rows make, and to hold, read as set operations, whom checks allow. Every other graph has
 caveats and expirations. Prints the counts and every difference, made small, and exits with 1 if there is one.
 
@@ -30,12 +30,21 @@ from shrink import clock_at, outcome, outcome_of_error
 SUBJECTS, RESOURCES, OTHERS, EXPANDED, READERS = 4, 2, 2, 3, 3
 SHALLOW = (1, 2, 3, 4, 5, 8)  # depths of a few engines, which fail where a path is longer
 WRITING = 0.2  # how many chains of pages have writes between them
+PATIENCE = 30  # seconds
 MOST_NODES = 2000  # of a tree that is compared
 MOST_TRIES = 3000
 
 
 class Difference(Exception):
     """A lookup or a tree says something else than checks."""
+
+
+class Setting(NamedTuple):
+    """The engine that a world is put into."""
+
+    now: int  # nanoseconds since 1970
+    max_depth: int
+    merged: bool  # the relationships are in the graph's base, and a part of them in the delta above
 
 
 class Probe(NamedTuple):
@@ -59,8 +68,8 @@ def object_text(of):
 class Examiner:
     """Asks one engine, that holds a world, and compares."""
 
-    def __init__(self, engine, world, now, max_depth, counts, rng=None, consistency=licet.MINIMIZE_LATENCY):
-        self.engine, self.world, self.now, self.max_depth = engine, world, now, max_depth
+    def __init__(self, engine, world, setting, counts, rng=None, consistency=licet.MINIMIZE_LATENCY):
+        self.engine, self.world, self.setting = engine, world, setting
         self.counts, self.rng, self.consistency = counts, rng, consistency
         self.objects = worlds.objects(world)
 
@@ -93,7 +102,9 @@ class Examiner:
 
         right = {i: answer for i, answer in zip(ids, answers) if answer != naive.DENIED}
         # Where no path leads to the subject, it is not looked whether the paths there are too long for a check.
-        failing = Failing(self, asked, answers, probe.context, unseen={naive.NO_ANSWER} if self.max_depth < DEEP else ())
+        failing = Failing(
+            self, asked, answers, probe.context, unseen={naive.NO_ANSWER} if self.setting.max_depth < DEEP else ()
+        )
         self._in_pages(lookup, failing, lambda found: self._resources_hold(found, right))
 
     def _resources_hold(self, found, right):
@@ -112,7 +123,12 @@ class Examiner:
 
         def lookup(**page):
             return self.engine.lookup_subjects(
-                object_text(probe.of), probe.name, stype, subject_relation=srelation, context=probe.context or {}, **page
+                object_text(probe.of),
+                probe.name,
+                stype,
+                subject_relation=srelation,
+                context=probe.context or {},
+                **page,
             )
 
         failing = Failing(self, asked, right.values(), probe.context)
@@ -181,7 +197,7 @@ class Examiner:
     def expand(self, probe):
         resource = object_text(probe.of)
         try:
-            expected = Growing(self.world, self.now).tree(probe.of, probe.name)
+            expected = Growing(self.world, self.setting.now).tree(probe.of, probe.name)
         except Endless:
             expected = None
         except TooLarge:
@@ -240,7 +256,7 @@ class Failing:
 
     def _expected(self, question):
         of, name, subject = question
-        return naive.answer(self.examiner.world, of, name, subject, self.context, self.examiner.now)
+        return naive.answer(self.examiner.world, of, name, subject, self.context, self.examiner.setting.now)
 
     def __bool__(self):
         return bool(self.checks)
@@ -435,20 +451,44 @@ def probes(rng, world):
             yield Probe("expand", of, name, tuple(some(rng, subjects, READERS)))
 
 
-def differs(world, now, max_depth, probe):
+def merge(engine, world):
+    """Moves the relationships into the graph's base: so much comes and goes that a merge is due. Then writes every other
+    one again, above it."""
+    rows = sorted(world.relationships, key=str)
+    if not rows:
+        return
+    before, patience = engine.stats().merges, time.monotonic() + PATIENCE
+    noise = [(rows[0][0], "noise%d" % n, *rows[0][2:]) for n in range(140)]
+    engine.touch(*(worlds.relationship_text(row, world.relationships[rows[0]]) for row in noise))
+    engine.delete(*map(worlds.relationship_text, noise))
+    while engine.stats().merges == before and time.monotonic() < patience:
+        time.sleep(0.0001)
+    again = rows[::2]
+    engine.delete(*map(worlds.relationship_text, again))
+    engine.touch(*(worlds.relationship_text(row, world.relationships[row]) for row in again))
+
+
+def opened(setting):
+    """Not in a hurry: other work on this machine is no difference."""
+    return licet.open(max_depth=setting.max_depth, clock=clock_at(setting.now), check_timeout_ms=PATIENCE * 1000)
+
+
+def differs(world, setting, probe):
     """On an engine of its own: the difference, or None."""
-    with licet.open(max_depth=max_depth, clock=clock_at(now)) as engine:
+    with opened(setting) as engine:
         shrink.load(engine, world)
+        if setting.merged:
+            merge(engine, world)
         try:
-            Examiner(engine, world, now, max_depth, collections.Counter()).examine(probe)
+            Examiner(engine, world, setting, collections.Counter()).examine(probe)
         except Difference as difference:
             return difference
     return None
 
 
-def _still_differs(world, now, max_depth, probe):
+def _still_differs(world, setting, probe):
     try:
-        return differs(world, now, max_depth, probe) is not None
+        return differs(world, setting, probe) is not None
     except (licet.Error, KeyError):  # no world at all
         return False
 
@@ -465,20 +505,20 @@ def _smaller(world, probe):
         yield world, probe._replace(context={k: v for k, v in probe.context.items() if k != key})
 
 
-def described(world, now, max_depth, probe):
+def described(world, setting, probe):
     """As small as it gets, and all one needs to see it again."""
-    tries, found = 0, _still_differs(world, now, max_depth, probe)
+    tries, found = 0, _still_differs(world, setting, probe)
     alone = found
     while found and tries < MOST_TRIES:
         found = False
         for smaller in _smaller(world, probe):
             tries += 1
-            if _still_differs(smaller[0], now, max_depth, smaller[1]):
+            if _still_differs(smaller[0], setting, smaller[1]):
                 (world, probe), found = smaller, True
                 break
     lines = [worlds.schema_text(world.schema, world.caveats), *worlds.relationship_texts(world)]
-    lines += ["now %d ns, max_depth %d" % (now, max_depth), str(probe)]
-    lines.append(str(differs(world, now, max_depth, probe)) if alone else "does not differ on a fresh engine")
+    lines += ["now %d ns, max_depth %d%s" % (setting.now, setting.max_depth, ", merged" * setting.merged), str(probe)]
+    lines.append(str(differs(world, setting, probe)) if alone else "does not differ on a fresh engine")
     return "\n".join(lines)
 
 
@@ -486,15 +526,17 @@ def run_graph(seed, counts, caveats):
     """Prints differences; returns how many there are."""
     rng = random.Random(seed)
     world = worlds.random_world(rng, caveats=caveats)
-    clock = clock_at(worlds.moment(rng) if caveats else 0)
     max_depth = rng.choice(SHALLOW) if rng.random() < 0.2 else DEEP
+    setting = Setting(worlds.moment(rng) if caveats else 0, max_depth, merged=rng.random() < 0.5)
     found = 0
-    with licet.open(max_depth=max_depth, clock=clock) as engine:
+    with opened(setting) as engine:
         engine.write_schema(worlds.schema_text(world.schema, world.caveats))
         token, before = load(rng, engine, world)
-        now = clock.nanoseconds
-        present = Examiner(engine, world, now, max_depth, counts, rng)
-        earlier = Examiner(engine, before, now, max_depth, counts, None, licet.at_exactly(token))
+        if setting.merged:
+            merge(engine, world)
+        counts["merges"] += engine.stats().merges
+        present = Examiner(engine, world, setting, counts, rng)
+        earlier = Examiner(engine, before, setting, counts, None, licet.at_exactly(token))
         for probe in list(probes(rng, world)):
             if probe.ask == "expand" and max_depth != DEEP:
                 continue
@@ -503,8 +545,10 @@ def run_graph(seed, counts, caveats):
                 examiner.examine(probe)
             except Difference as difference:
                 found += 1
-                text = described(examiner.world, now, max_depth, probe)
-                print("DIFFERENCE in the graph of seed %d: %s\n%s\n%s" % (seed, probe, difference, text), file=sys.stderr)
+                text = described(examiner.world, setting, probe)
+                print(
+                    "DIFFERENCE in the graph of seed %d: %s\n%s\n%s" % (seed, probe, difference, text), file=sys.stderr
+                )
     return found
 
 
