@@ -95,12 +95,19 @@ licet_status lic_filter_check(const char *field, const licet_filter *f, lic_filt
     LIC_TRY(field_check(field, "subject_id", f->subject_id, subject_id_check, error));
     LIC_TRY(field_check(field, "subject_relation", f->subject_relation, subject_relation_check, error));
     LIC_TRY(subject_check(field, f, use, error));
-    if (use != LIC_FILTER_EXPORT && is_empty(f))
-        return fail_filter(field, error, "at least one field must be given");
-    if (lic_str_given(f->resource_id) && lic_str_given(f->resource_id_prefix))
-        return fail_filter(field, error, "resource_id and resource_id_prefix exclude each other");
+    if (use == LIC_FILTER_EXPORT || use == LIC_FILTER_WATCH)
+        status = lic_filter_choice_check(field, f, use, error);
 done:
     return status;
+}
+
+licet_status lic_filter_choice_check(const char *field, const licet_filter *f, lic_filter_use use, licet_error **error)
+{
+    if (lic_str_given(f->resource_id) && lic_str_given(f->resource_id_prefix))
+        return fail_filter(field, error, "resource_id and resource_id_prefix exclude each other");
+    if (use != LIC_FILTER_EXPORT && is_empty(f))
+        return fail_filter(field, error, "at least one field must be given");
+    return LICET_OK;
 }
 
 static licet_status compile_resource(const lic_program *program, const licet_filter *f, lic_filter_use use,

@@ -33,8 +33,12 @@ typedef enum lic_filter_use {
  * engine does: there it stays, and is an error. (An empty subject_relation means something everywhere.) */
 licet_filter lic_filter_meant(const licet_filter *filter, bool strict);
 
-/* The fields' shapes. `field` says which filter. */
+/* The fields' shapes. `field` says which filter. Of exports and watches also what lic_filter_choice_check() looks at. */
 licet_status lic_filter_check(const char *field, const licet_filter *filter, lic_filter_use use, licet_error **error);
+
+/* Is there a field at all, and no two that exclude each other? SpiceDB looks after the names (INVALID_FILTER). */
+licet_status lic_filter_choice_check(const char *field, const licet_filter *filter, lic_filter_use use,
+                                     licet_error **error);
 
 /* The names. The shape is checked. */
 licet_status lic_filter_compile(const lic_program *program, const licet_filter *filter, lic_filter_use use,

@@ -120,6 +120,8 @@ static licet_status stream_fill(reading *stream, const licet_read_request *reque
     status                 = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter,
                                                 use_of(stream->is_export), &stream->filter, stream->is_export ? NULL : error);
     lic_snapshot_unpin(&snapshot);
+    if (status == LICET_OK && !stream->is_export)
+        status = lic_filter_choice_check("filter", &request->filter, LIC_FILTER_READ, error);
     if (status == LICET_NOT_FOUND && stream->is_export) {
         stream->is_last = true; /* of names that are unknown there is nothing */
         return LICET_OK;
@@ -238,8 +240,8 @@ static licet_status open_stream(licet_engine *engine, const licet_read_request *
     if (!LIC_RECORD_KNOWN(&request->filter))
         return lic_fail_record(error, "filter");
     meant.filter = lic_filter_meant(&request->filter, engine->strict);
-    LIC_TRY(limit_check(request->limit, error));
     LIC_TRY(lic_filter_check("filter", &meant.filter, use_of(is_export), error));
+    LIC_TRY(limit_check(request->limit, error));
     LIC_TRY(stream_new(engine, &meant, is_export, stream, error));
 done:
     return status;

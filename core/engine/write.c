@@ -260,9 +260,13 @@ static licet_status compile_preconditions(writing *w, const licet_precondition *
         return lic_fail_memory(w->error);
     for (size_t i = 0; i < count && status == LICET_OK; i++) {
         const licet_filter meant = lic_filter_meant(&preconditions[i].filter, w->engine->strict);
+        char               field[48];
 
-        status = lic_filter_compile(w->program, &meant, LIC_FILTER_PRECONDITION, &(*filters)[i], w->error);
+        number_name(field, sizeof field, "precondition", i);
+        LIC_TRY(lic_filter_compile(w->program, &meant, LIC_FILTER_PRECONDITION, &(*filters)[i], w->error));
+        LIC_TRY(lic_filter_choice_check(field, &meant, LIC_FILTER_PRECONDITION, w->error));
     }
+done:
     return status;
 }
 
@@ -390,6 +394,7 @@ static licet_status delete_inside(writing *w, const licet_delete_request *reques
     licet_status       status;
 
     LIC_TRY(lic_filter_compile(w->program, &meant, LIC_FILTER_DELETE, &filter, w->error));
+    LIC_TRY(lic_filter_choice_check("filter", &meant, LIC_FILTER_DELETE, w->error));
     LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
     LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
     writing_judged(w);

@@ -100,6 +100,34 @@ static void a_permission_can_not_be_read_and_unknown_names_are_errors(void **sta
     world_close(&w);
 }
 
+/* As in SpiceDB. */
+static void of_a_read_the_shape_fails_first_then_the_limit_then_names_then_a_filter_of_nothing(void **state)
+{
+    licet_read_request request = request_of("document", NULL, NULL, "u1");
+    engine_world       w;
+
+    (void)state;
+    open_world(&w);
+    request.limit = 1001;
+    world_read(&w, &request);
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "",
+                 "filter: subject_type must be given with subject_id or subject_relation");
+    request       = request_of("nosuch", NULL, NULL, NULL);
+    request.limit = 1001;
+    world_read(&w, &request);
+    world_failed(&w, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
+                 "limit: expected at most 1000, not 1001");
+    request                           = request_of("nosuch", "d1", NULL, NULL);
+    request.filter.resource_id_prefix = LICET_STR("d");
+    world_read(&w, &request);
+    world_failed(&w, LICET_NOT_FOUND, LICET_KIND_NAME, "UNKNOWN_DEFINITION", "object definition `nosuch` not found");
+    request.filter.resource_type = LICET_STR("document");
+    world_read(&w, &request);
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "INVALID_FILTER",
+                 "filter: resource_id and resource_id_prefix exclude each other");
+    world_close(&w);
+}
+
 /* n documents that one user and one group view. */
 static void write_documents(engine_world *w, unsigned n)
 {
@@ -371,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_returns_what_matches),
         cmocka_unit_test(a_permission_can_not_be_read_and_unknown_names_are_errors),
+        cmocka_unit_test(of_a_read_the_shape_fails_first_then_the_limit_then_names_then_a_filter_of_nothing),
         cmocka_unit_test(cursors_lead_through_everything_once_at_one_revision),
         cmocka_unit_test(a_cursor_belongs_to_its_request),
         cmocka_unit_test(a_read_sees_the_revision_that_it_asks_for),

@@ -300,6 +300,29 @@ static void the_first_failure_in_order_wins(void **state)
     world_close(&w);
 }
 
+static void the_same_relationship_twice_outranks_a_precondition_of_nothing(void **state)
+{
+    licet_precondition unusable = { LICET_MUST_MATCH, LICET_FILTER_INIT };
+    licet_update updates[2] = { { LICET_CREATE, LICET_RELATIONSHIP_INIT }, { LICET_DELETE, LICET_RELATIONSHIP_INIT } };
+    licet_write_request request = LICET_WRITE_REQUEST_INIT;
+    engine_world        w;
+
+    (void)state;
+    open_world(&w);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(
+            licet_relationship_parse(LICET_STR("document:d1#viewer@user:u1"), &updates[i].relationship, NULL),
+            LICET_OK);
+    request.updates            = updates;
+    request.update_count       = 2;
+    request.preconditions      = &unusable;
+    request.precondition_count = 1;
+    w.status                   = licet_write(w.engine, &request, NULL, &w.error);
+    world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_CONFLICT, "UPDATES_ON_SAME_RELATIONSHIP",
+                 "found more than one update with relationship \"document:d1#viewer@user:u1\" in this request");
+    world_close(&w);
+}
+
 /* ------------------------------------------------------------ limits, shape */
 
 static void write_many(engine_world *w, size_t updates, size_t preconditions)
@@ -414,6 +437,7 @@ int main(void)
         cmocka_unit_test(preconditions_are_held_against_the_state_before),
         cmocka_unit_test(a_permission_in_a_precondition_matches_nothing),
         cmocka_unit_test(the_first_failure_in_order_wins),
+        cmocka_unit_test(the_same_relationship_twice_outranks_a_precondition_of_nothing),
         cmocka_unit_test(a_write_holds_at_most_1000_updates_and_1000_preconditions),
         cmocka_unit_test(shapes_are_judged_before_anything_else),
         cmocka_unit_test(a_long_relationship_does_not_crowd_out_what_is_wrong_with_it),
