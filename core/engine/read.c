@@ -1,5 +1,6 @@
 /* Reading and exporting relationships: a stream that fetches page after page at its revision. An export is a read
  * without a limit that may be of everything, and to which unknown names are no error. */
+#include "engine/paging.h"
 #include "engine/stream.h"
 
 /* Pages grow, so that a short read does little and a long one is not slowed by starting again and again. */
@@ -18,71 +19,29 @@ typedef struct reading {
     size_t       next;      /* in the page */
     size_t       page_size; /* of the next one */
     bool         is_last;   /* no page follows */
-    bool         has_place;
-    lic_cursor   place; /* after what was returned last */
-    char         cursor[LIC_CURSOR_CAPACITY];
+    lic_paging   paging;
 } reading;
 
 /* --------------------------------------------------- requests and cursors */
 
-static void digest_str(lic_text *out, lic_str s)
-{
-    lic_text_add_char(out, lic_str_given(s) ? '+' : '-');
-    lic_text_add_u64(out, s.size);
-    lic_text_add_char(out, ':');
-    lic_text_add(out, s);
-}
-
-/* What a cursor is bound to: operation, filter, limit and consistency. */
-static licet_status digest_of(const reading *stream, const licet_read_request *request,
-                              uint8_t digest[LIC_DIGEST_BYTES], licet_error **error)
+/* A cursor is bound to everything else. */
+static licet_status pin(reading *stream, const licet_read_request *request, lic_snapshot *snapshot, licet_error **error)
 {
     const licet_engine *engine = stream->base.engine;
     const licet_filter *f      = &request->filter;
-    licet_status        status = LICET_OK;
-    lic_text            text;
+    lic_text            bound;
 
-    lic_text_init(&text, engine->memory);
-    lic_text_add_char(&text, stream->is_export ? 'e' : 'r');
-    digest_str(&text, f->resource_type);
-    digest_str(&text, f->resource_id);
-    digest_str(&text, f->resource_id_prefix);
-    digest_str(&text, f->relation);
-    digest_str(&text, f->subject_type);
-    digest_str(&text, f->subject_id);
-    digest_str(&text, f->subject_relation);
-    digest_str(&text, request->consistency.token);
-    lic_text_add_u64(&text, (uint64_t)request->consistency.freshness);
-    lic_text_add_char(&text, ',');
-    lic_text_add_u64(&text, request->limit);
-    if (text.failed)
-        status = lic_fail_memory(error);
-    else
-        lic_digest(&engine->identity, lic_text_str(&text), digest);
-    lic_text_free(&text);
-    return status;
-}
-
-/* A cursor outranks the consistency. */
-static licet_status pin(reading *stream, const licet_read_request *request, lic_snapshot *snapshot, licet_error **error)
-{
-    uint8_t      digest[LIC_DIGEST_BYTES];
-    licet_status status = digest_of(stream, request, digest, error);
-
-    if (status != LICET_OK)
-        return status;
-    if (!lic_str_given(request->cursor)) {
-        memcpy(stream->place.digest, digest, sizeof digest);
-        return lic_engine_pin(stream->base.engine, &request->consistency, snapshot, error);
-    }
-    status = lic_cursor_read(&stream->base.engine->identity, request->cursor, &stream->place, error);
-    if (status != LICET_OK)
-        return status;
-    if (memcmp(stream->place.digest, digest, sizeof digest) != 0)
-        return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
-                               "the cursor belongs to another request");
-    stream->has_place = true;
-    return lic_engine_pin_at(stream->base.engine, stream->place.revision, snapshot, error);
+    lic_text_init(&bound, engine->memory);
+    lic_text_add(&bound, stream->is_export ? LIC_STR("export ") : LIC_STR("read "));
+    lic_paging_bind(&bound, f->resource_type);
+    lic_paging_bind(&bound, f->resource_id);
+    lic_paging_bind(&bound, f->resource_id_prefix);
+    lic_paging_bind(&bound, f->relation);
+    lic_paging_bind(&bound, f->subject_type);
+    lic_paging_bind(&bound, f->subject_id);
+    lic_paging_bind(&bound, f->subject_relation);
+    lic_paging_bind_rest(&bound, &request->consistency, request->limit);
+    return lic_paging_pin(&stream->paging, engine, &request->consistency, request->cursor, &bound, snapshot, error);
 }
 
 static bool copy_str(lic_arena *arena, lic_str *s)
@@ -115,10 +74,9 @@ static licet_status stream_fill(reading *stream, const licet_read_request *reque
 
     if (status != LICET_OK)
         return status;
-    stream->base.revision  = snapshot.revision;
-    stream->place.revision = snapshot.revision;
-    status                 = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter,
-                                                use_of(stream->is_export), &stream->filter, stream->is_export ? NULL : error);
+    stream->base.revision = snapshot.revision;
+    status                = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter,
+                                               use_of(stream->is_export), &stream->filter, stream->is_export ? NULL : error);
     lic_snapshot_unpin(&snapshot);
     if (status == LICET_OK && !stream->is_export)
         status = lic_filter_choice_check("filter", &request->filter, LIC_FILTER_READ, error);
@@ -135,11 +93,7 @@ static licet_status stream_fill(reading *stream, const licet_read_request *reque
 
 static licet_str cursor_of(licet_stream *stream)
 {
-    reading *r = (reading *)stream;
-
-    if (!r->has_place)
-        return (licet_str){ NULL, 0 };
-    return (licet_str){ r->cursor, lic_cursor_make(&stream->engine->identity, &r->place, r->cursor) };
+    return lic_paging_cursor(&((reading *)stream)->paging, stream->engine);
 }
 
 static void end_reading(licet_stream *stream)
@@ -154,7 +108,7 @@ static void end_reading(licet_stream *stream)
 static licet_status fetch(reading *stream, licet_error **error)
 {
     size_t          wanted = stream->page_size < stream->left ? stream->page_size : (size_t)stream->left;
-    const lic_edge *after  = stream->has_place ? &stream->place.after : NULL;
+    const lic_edge *after  = stream->paging.has_place ? &stream->paging.place.after : NULL;
     lic_store      *store  = stream->base.engine->store;
     lic_snapshot    snapshot;
     licet_status    status;
@@ -193,9 +147,9 @@ static licet_status next_relationship(licet_stream *base, void *relationship, bo
         return LICET_OK;
     row = &stream->page.items[stream->next++];
     lic_row_relationship(stream->base.engine->names, row, relationship);
-    stream->place.after = row->edge;
-    stream->has_place   = true;
-    *found              = true;
+    stream->paging.place.after = row->edge;
+    stream->paging.has_place   = true;
+    *found                     = true;
     return LICET_OK;
 }
 
@@ -223,14 +177,6 @@ static licet_status stream_new(licet_engine *engine, const licet_read_request *r
     return status;
 }
 
-static licet_status limit_check(uint32_t limit, licet_error **error)
-{
-    if (limit <= LIC_MAX_PAGE)
-        return LICET_OK;
-    return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
-                           LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)limit);
-}
-
 static licet_status open_stream(licet_engine *engine, const licet_read_request *request, bool is_export,
                                 licet_stream **stream, licet_error **error)
 {
@@ -241,7 +187,7 @@ static licet_status open_stream(licet_engine *engine, const licet_read_request *
         return lic_fail_record(error, "filter");
     meant.filter = lic_filter_meant(&request->filter, engine->strict);
     LIC_TRY(lic_filter_check("filter", &meant.filter, use_of(is_export), error));
-    LIC_TRY(limit_check(request->limit, error));
+    LIC_TRY(lic_paging_limit_check(request->limit, error));
     LIC_TRY(stream_new(engine, &meant, is_export, stream, error));
 done:
     return status;

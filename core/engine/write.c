@@ -1,6 +1,6 @@
 /* Writes: of relationships, by filter, of the schema. Everything is judged here, in the order of api.md 11 and 12, and
  * then given to the store, all between its begin and end. */
-#include "engine/engine.h"
+#include "engine/paging.h"
 
 #include <stdio.h>
 
@@ -405,14 +405,6 @@ done:
     return status;
 }
 
-static licet_status limit_check(uint32_t limit, licet_error **error)
-{
-    if (limit <= LIC_MAX_PAGE)
-        return LICET_OK;
-    return lic_fail_reason(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT",
-                           LIC_NOWHERE, "limit: expected at most %d, not %u", LIC_MAX_PAGE, (unsigned)limit);
-}
-
 static licet_status delete_relationships(licet_engine *engine, const licet_delete_request *request,
                                          licet_delete_result *result, licet_error **error)
 {
@@ -428,7 +420,7 @@ static licet_status delete_relationships(licet_engine *engine, const licet_delet
     meant = lic_filter_meant(&request->filter, engine->strict);
     LIC_TRY(lic_filter_check("filter", &meant, LIC_FILTER_DELETE, error));
     LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, engine->strict, error));
-    LIC_TRY(limit_check(request->limit, error));
+    LIC_TRY(lic_paging_limit_check(request->limit, error));
     writing_init(&w, engine, error);
     if (!no_metadata)
         w.metadata = request->metadata;

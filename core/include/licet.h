@@ -518,7 +518,8 @@ LICET_API LICET_MUST_CHECK licet_status licet_read_relationships(licet_engine *e
 LICET_API LICET_MUST_CHECK licet_status licet_stream_next_relationship(licet_stream *stream, licet_relationship *relationship,
                                                                        bool *found, licet_error **error);
 
-/** A cursor after the last relationship that was returned; empty before the first. For licet_read_request.cursor.
+/** A cursor after what was returned last: for the same request's cursor. Before the first it is the request's own, or
+ *  empty; a stream without pages has none.
  *  Owns: the view lives until the next call on the stream. Errors: none. Threads: one at a time. Blocks: no. */
 LICET_API licet_str licet_stream_cursor(licet_stream *stream);
 
