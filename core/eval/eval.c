@@ -186,10 +186,12 @@ static bool next_slot(const walk *w, frame *f, bool whole)
         if (f->target == LIC_NO_REL)
             continue;
         /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
-         * when they can't reach the type: they may fail for depth, and SpiceDB does.) */
+         * when they can't reach the type: they may fail for depth, and SpiceDB does.) With less depth it would fail. */
         if (f->depth > 1 && lic_goal_is_leaf(&program->relations[f->target]) &&
-            !lic_program_reaches(program, f->target, w->eval->subject_definition))
+            !lic_program_reaches(program, f->target, w->eval->subject_definition)) {
+            f->need = f->need < 2 ? 2 : f->need;
             continue;
+        }
         if (whole)
             lic_walk_narrow(&f->walk, allowed->slot);
         else
@@ -293,7 +295,7 @@ static __attribute__((noinline)) lic_finding begin_usersets(walk *w, lic_goal go
     f->end       = ways.end;
     /* Mostly there is none, and no need for a frame. */
     if (!next_slot(w, f, true) || !read_userset(w, f, &f->ready[0]))
-        return no_row(w, lic_finding_of(direct.value, direct.condition, 1));
+        return no_row(w, lic_finding_of(direct.value, direct.condition, f->need));
     f->ready_count = 1;
     if (is_in_progress(w, goal))
         return stop(w, LIC_FAILURE_DEPTH); /* a cycle */
