@@ -34,12 +34,14 @@ static const char schema[] =
     " permission both = open & each\n}\n";
 
 static const char *const forms[] = {
-    "group:g?#member@group:g?#member", "group:g?#member@group:g?#staff",  "group:g?#boss@group:g?#every",
-    "folder:f?#parent@folder:f?",      "folder:f?#parent@folder:f?",      "folder:f?#viewer@group:g?#member",
-    "folder:f?#viewer@group:g?#same",  "folder:f?#banned@group:g?#staff", "folder:f?#banned@folder:f?#view",
-    "group:g?#member@user:u?",         "group:g?#boss@user:u?",           "folder:f?#viewer@user:u?",
-    "group:g?#guest@user:*",           "folder:f?#banned@user:u?",        "group:g?#member@team:t?#lead",
-    "team:t?#lead@bot:b?",
+    "group:g?#member@group:g?#member", "group:g?#member@group:g?#staff",
+    "group:g?#boss@group:g?#every",    "folder:f?#parent@folder:f?",
+    "folder:f?#parent@folder:f?",      "folder:f?#viewer@group:g?#member",
+    "folder:f?#viewer@group:g?#same",  "folder:f?#banned@group:g?#staff",
+    "folder:f?#banned@folder:f?#view", "group:g?#member@user:u?",
+    "group:g?#boss@user:u?",           "folder:f?#viewer@user:u?",
+    "group:g?#guest@user:*",           "folder:f?#banned@user:u?",
+    "group:g?#member@team:t?#lead",    "team:t?#lead@bot:b?",
 };
 
 static const char *const names[] = { "group:g?#member", "group:g?#staff", "group:g?#every",
