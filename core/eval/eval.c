@@ -630,7 +630,7 @@ static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
         const int64_t now = moment->now == NULL ? lic_wall_ns() : moment->now(moment->source);
 
         moment->seconds     = now / NS_PER_S - (now % NS_PER_S < 0);
-        moment->nanoseconds = (uint32_t)(now - moment->seconds * NS_PER_S);
+        moment->nanoseconds = (uint32_t)((now % NS_PER_S + NS_PER_S) % NS_PER_S);
         moment->is_read     = true;
     }
     return lic_attribute_expired(attribute, moment->seconds, moment->nanoseconds);
