@@ -170,7 +170,7 @@ static licet_status resolve(bulk *b, uint32_t index, licet_error **error)
         return status;
     result->status = lic_question_resolve(b->program, b->snapshot, &b->requests[index], &it->question, &result->error);
     it->failed     = result->status != LICET_OK;
-    return LICET_OK;
+    return result->status == LICET_OUT_OF_MEMORY ? lic_fail_memory(error) : LICET_OK;
 }
 
 static bool make_tables(bulk *b)
@@ -339,6 +339,8 @@ static bool copy_result(const bulk *b, const licet_result *from, licet_result *t
     to->error         = lic_error_copy(from->error);
     to->missing       = NULL;
     to->missing_count = 0;
+    if (licet_error_status(to->error) != from->status) /* no memory for the error */
+        return false;
     return from->missing_count == 0 ||
            lic_result_keep_missing(to, b->engine->memory, from->missing, from->missing_count);
 }

@@ -173,13 +173,17 @@ static licet_status evaluate(lic_eval *eval, uint32_t attribute, outcome *out, l
 
 /* ----------------------------------------------------------------- outcomes */
 
-/* Open addressing; a table that has grown too small stays behind in the arena. */
+/* Two tables with open addressing: of all attributes that were met, and of one for each caveat and stored context, since
+ * many relationships may have the same. Tables that have grown too small stay behind in the arena. */
 struct lic_outcomes {
     lic_arena *arena;
+    uint64_t   key; /* 0 at first: one entry is found by any hash, and a random key takes as long as a check */
     outcome   *entries;
-    size_t     capacity; /* a power of two */
+    uint32_t  *contents; /* attributes, by hash. LIC_NO_ATTRIBUTE: a free place */
+    size_t     capacity; /* of both: a power of two */
     size_t     count;
-    outcome    first[2]; /* entries, at first: most requests meet one caveat */
+    outcome    first_entries[2]; /* entries, at first: most requests meet one caveat */
+    uint32_t   first_contents[2];
 };
 
 static outcome *outcome_at(const lic_outcomes *outcomes, uint32_t attribute)
@@ -192,19 +196,40 @@ static outcome *outcome_at(const lic_outcomes *outcomes, uint32_t attribute)
     return &outcomes->entries[at];
 }
 
-static bool outcomes_resize(lic_outcomes *outcomes, size_t capacity)
+/* Of an attribute with this caveat and stored context, or free. */
+static uint32_t *content_at(const lic_outcomes *outcomes, const lic_graph *graph, const lic_attribute *content)
 {
-    const outcome *entries = outcomes->entries;
-    const size_t   smaller = outcomes->capacity;
-    outcome       *larger  = lic_new_array(outcomes->arena, capacity, outcome);
+    const size_t mask = outcomes->capacity - 1;
+    size_t       at   = (size_t)lic_hash_str(content->context, outcomes->key ^ content->caveat) & mask;
 
-    if (larger == NULL)
+    for (;; at = (at + 1) & mask) {
+        const lic_attribute *other = lic_graph_attribute(graph, outcomes->contents[at]);
+
+        if (other == NULL || (other->caveat == content->caveat && lic_str_equal(other->context, content->context)))
+            return &outcomes->contents[at];
+    }
+}
+
+static bool outcomes_resize(lic_outcomes *outcomes, const lic_graph *graph, size_t capacity)
+{
+    const lic_outcomes old      = *outcomes;
+    outcome           *entries  = lic_new_array(outcomes->arena, capacity, outcome);
+    uint32_t          *contents = lic_new_array(outcomes->arena, capacity, uint32_t);
+
+    if (entries == NULL || contents == NULL)
         return false;
-    outcomes->entries  = larger;
+    outcomes->key      = old.key == 0 ? lic_random_key() : old.key;
+    outcomes->entries  = entries;
+    outcomes->contents = contents;
     outcomes->capacity = capacity;
-    for (size_t i = 0; i < smaller; i++)
-        if (entries[i].attribute != LIC_NO_ATTRIBUTE)
-            *outcome_at(outcomes, entries[i].attribute) = entries[i];
+    for (size_t i = 0; i < old.capacity; i++) {
+        const lic_attribute *content = lic_graph_attribute(graph, old.contents[i]);
+
+        if (old.entries[i].attribute != LIC_NO_ATTRIBUTE)
+            *outcome_at(outcomes, old.entries[i].attribute) = old.entries[i];
+        if (content != NULL)
+            *content_at(outcomes, graph, content) = old.contents[i];
+    }
     return true;
 }
 
@@ -215,7 +240,8 @@ lic_outcomes *lic_outcomes_new(lic_arena *arena)
     if (outcomes == NULL)
         return NULL;
     outcomes->arena    = arena;
-    outcomes->entries  = outcomes->first;
+    outcomes->entries  = outcomes->first_entries;
+    outcomes->contents = outcomes->first_contents;
     outcomes->capacity = 2;
     return outcomes;
 }
@@ -243,32 +269,48 @@ static lic_failure find_outcome(lic_eval *eval, uint32_t attribute, outcome *out
     return work(eval);
 }
 
-/* Makes the table if there is none. false: out of memory. */
+/* Makes the tables if there are none. false: out of memory. */
 static bool keep_outcome(lic_eval *eval, const outcome *out)
 {
-    lic_outcomes *outcomes = eval->outcomes;
+    const lic_graph *graph    = eval->snapshot->graph;
+    lic_outcomes    *outcomes = eval->outcomes;
 
     if (outcomes == NULL)
         outcomes = eval->outcomes = lic_outcomes_new(eval->arena);
     if (outcomes == NULL ||
-        (outcomes->count >= outcomes->capacity / 2 && !outcomes_resize(outcomes, outcomes->capacity * 4)))
+        (outcomes->count >= outcomes->capacity / 2 && !outcomes_resize(outcomes, graph, outcomes->capacity * 4)))
         return false;
-    *outcome_at(outcomes, out->attribute) = *out;
+    *outcome_at(outcomes, out->attribute)                                    = *out;
+    *content_at(outcomes, graph, lic_graph_attribute(graph, out->attribute)) = out->attribute;
     outcomes->count++;
     return true;
 }
 
-/* The same, from the table if it is there. */
+/* What was found out for another relationship with the same caveat and stored context. */
+static bool find_alike(const lic_eval *eval, uint32_t attribute, outcome *out)
+{
+    const lic_graph *graph = eval->snapshot->graph;
+    const uint32_t   other = *content_at(eval->outcomes, graph, lic_graph_attribute(graph, attribute));
+
+    if (other == LIC_NO_ATTRIBUTE)
+        return false;
+    *out           = *outcome_at(eval->outcomes, other);
+    out->attribute = attribute;
+    return true;
+}
+
+/* The same, from the tables if it is there. */
 static lic_failure recall(lic_eval *eval, uint32_t attribute, outcome *out)
 {
-    lic_failure failure;
+    lic_failure failure = LIC_FAILURE_NONE;
 
     if (eval->outcomes != NULL) {
         *out = *outcome_at(eval->outcomes, attribute);
         if (out->attribute == attribute)
             return LIC_FAILURE_NONE;
     }
-    failure = find_outcome(eval, attribute, out);
+    if (eval->outcomes == NULL || !find_alike(eval, attribute, out))
+        failure = find_outcome(eval, attribute, out);
     if (failure == LIC_FAILURE_NONE && !keep_outcome(eval, out))
         failure = LIC_FAILURE_MEMORY;
     return failure;

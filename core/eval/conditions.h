@@ -1,7 +1,8 @@
 /* What comes of conditions: under a request's context each is true, false, or open.
  *
  * A leaf is the number of a relationship's attribute. Its caveat is evaluated over the request's values with those of
- * the relationship laid over them (caveats.md 4), and once for a request and a context, however often it is met.
+ * the relationship laid over them (caveats.md 4), and once for a request and a context, however often it is met and
+ * however many relationships have the same.
  *
  * Law: a caveat that fails is as open as one that lacks values, until it turns out that nothing decides: what is true
  * decides an OR, what is false an AND, on whichever side it stands (threat-model.md 2). Only what stays open is

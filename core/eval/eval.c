@@ -186,10 +186,10 @@ static bool next_slot(const walk *w, frame *f, bool whole)
         if (f->target == LIC_NO_REL)
             continue;
         /* A leaf that holds nobody of the subject's type is not worth its rows. (Deeper ones are walked even
-         * when they can't reach the type: they may fail for depth, and SpiceDB does.) */
+         * when they can't reach the type: they may fail for depth, and SpiceDB does.) With less depth it would fail. */
         if (f->depth > 1 && lic_goal_is_leaf(&program->relations[f->target]) &&
             !lic_program_reaches(program, f->target, w->eval->subject_definition)) {
-            f->need = f->need > 2 ? f->need : 2; /* with less it would have been walked, and have failed */
+            f->need = f->need < 2 ? 2 : f->need;
             continue;
         }
         if (whole)
@@ -630,7 +630,7 @@ static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
         const int64_t now = moment->now == NULL ? lic_wall_ns() : moment->now(moment->source);
 
         moment->seconds     = now / NS_PER_S - (now % NS_PER_S < 0);
-        moment->nanoseconds = (uint32_t)(now - moment->seconds * NS_PER_S);
+        moment->nanoseconds = (uint32_t)((now % NS_PER_S + NS_PER_S) % NS_PER_S);
         moment->is_read     = true;
     }
     return lic_attribute_expired(attribute, moment->seconds, moment->nanoseconds);

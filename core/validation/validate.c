@@ -155,6 +155,9 @@ static licet_status validate(validation *v)
 {
     licet_status status;
 
+    if (!lic_str_given(v->request->text))
+        return lic_fail(v->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                        "the validation file's text is not given");
     LIC_TRY(lic_validation_file_parse(&v->arena, v->request->text, v->report, &v->file, v->error));
     LIC_TRY(load(v));
     if (!v->request->load_only)

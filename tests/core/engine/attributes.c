@@ -386,6 +386,32 @@ static void what_has_expired_can_not_be_read(void **state)
     world_close(&t.w);
 }
 
+static void a_check_finds_what_can_be_read_at_whatever_time_a_clock_shows(void **state)
+{
+    static const int64_t times[] = { INT64_MIN, INT64_MIN + 1, -SECOND / 2, -1, 0, 1, NOON - 1, NOON, INT64_MAX };
+    licet_read_request   request = LICET_READ_REQUEST_INIT;
+    timed_world          t;
+
+    (void)state;
+    open_timed(&t, "document:d1#temp@user:u1[expiration:2030-01-01T12:00:00Z]\n"
+                   "document:d2#temp@user:u1[expiration:1970-01-01T00:00:00Z]\n"
+                   "document:d3#temp@user:u1[expiration:0001-01-01T00:00:00Z]\n"
+                   "document:d4#temp@user:u1[expiration:9999-12-31T23:59:59.999999999Z]");
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        for (char number = '1'; number <= '4'; number++) {
+            const char resource[] = { 'd', 'o', 'c', 'u', 'm', 'e', 'n', 't', ':', 'd', number, '\0' };
+            bool       is_read;
+
+            t.now                        = times[i];
+            request.filter.resource_type = LICET_STR("document");
+            request.filter.resource_id   = (licet_str){ resource + 9, 2 };
+            is_read                      = world_read(&t.w, &request)[0] != '\0';
+            assert_int_equal(world_allowed(&t.w, resource, "temp", "user:u1"), is_read);
+            assert_int_equal(is_read, number == '4' || (number == '1' && t.now < NOON) || (number == '2' && t.now < 0));
+        }
+    world_close(&t.w);
+}
+
 static void a_read_has_one_time_from_its_beginning_to_its_end(void **state)
 {
     licet_read_request request = LICET_READ_REQUEST_INIT;
@@ -764,6 +790,7 @@ int main(void)
         cmocka_unit_test(an_identical_touch_changes_nothing),
         cmocka_unit_test(a_delete_removes_whatever_caveat_and_expiration_there_are),
         cmocka_unit_test(what_has_expired_can_not_be_read),
+        cmocka_unit_test(a_check_finds_what_can_be_read_at_whatever_time_a_clock_shows),
         cmocka_unit_test(a_read_has_one_time_from_its_beginning_to_its_end),
         cmocka_unit_test(what_has_expired_is_there_for_writes_alone),
         cmocka_unit_test(a_deletion_counts_what_has_expired_but_its_limit_does_not),

@@ -335,6 +335,41 @@ static void all_demands_the_caveats_of_all_rows(void **state)
                rows);
 }
 
+/* Evaluating this caveat takes memory, and so can be counted. The last group's makes it the only one that is true. */
+static size_t calls_of_a_check(size_t groups, const char *stored)
+{
+    failing_memory memory = fail_never();
+    engine_world   w;
+    char           lines[128];
+    size_t         before;
+
+    world_open(&w, &memory.options,
+               "caveat many(n int, least int) { [n, n + 1].size() == 2 && n >= least }\ndefinition user {}\n"
+               "definition group { relation member: user with many\n}\n"
+               "definition doc { relation see: group#member\n permission view = see\n}\n",
+               NULL);
+    for (size_t i = 0; i < groups; i++) {
+        snprintf(lines, sizeof lines, "doc:d#see@group:g%zu#member\ngroup:g%zu#member@user:u[many%s]", i, i, stored);
+        world_touch(&w, lines);
+    }
+    before = memory.counts->calls;
+    assert_string_equal(world_ask(&w, "doc:d#view@user:u", "{\"n\":1,\"least\":2}"), "no");
+    before = memory.counts->calls - before;
+    world_touch(&w, "group:g0#member@user:u[many:{\"least\":0}]");
+    assert_string_equal(world_ask(&w, "doc:d#view@user:u", "{\"n\":1,\"least\":2}"), "yes");
+    world_close(&w);
+    return before;
+}
+
+static void a_caveat_is_evaluated_once_however_many_relationships_have_it_with_one_context(void **state)
+{
+    static const char *const stored[] = { "", ":{\"least\":5}" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(stored); i++)
+        assert_in_range(calls_of_a_check(40, stored[i]), 1, calls_of_a_check(2, stored[i]) + 20);
+}
+
 static void missing_names_are_sorted_and_come_once(void **state)
 {
     static const expectation rows[] = {
@@ -713,6 +748,7 @@ int main(void)
         cmocka_unit_test(two_caveated_usersets_of_one_relation_both_count),
         cmocka_unit_test(a_userset_counts_in_each_shape_that_a_relation_allows_it),
         cmocka_unit_test(all_demands_the_caveats_of_all_rows),
+        cmocka_unit_test(a_caveat_is_evaluated_once_however_many_relationships_have_it_with_one_context),
         cmocka_unit_test(missing_names_are_sorted_and_come_once),
         cmocka_unit_test(a_cycle_under_caveats_adds_nothing),
         cmocka_unit_test(a_cycle_through_an_exclusion_has_no_answer_only_where_its_caveat_holds),

@@ -17,10 +17,14 @@
 #define OBJECTS 5
 #define MOST_ROWS 64
 
-/* Usersets, arrows of both kinds, a wildcard, exclusions that cycles can run through, aliases. */
+/* Usersets, arrows of both kinds, a wildcard, exclusions that cycles can run through, aliases, and a userset that nobody
+ * who is asked about can be in. */
 static const char schema[] =
     "definition user {}\n"
-    "definition group {\n relation member: user | group#member | group#staff\n relation boss: user | group#every\n"
+    "definition bot {}\n"
+    "definition team {\n relation lead: bot\n}\n"
+    "definition group {\n relation member: user | group#member | group#staff | team#lead\n"
+    " relation boss: user | group#every\n"
     " relation guest: user | user:*\n"
     " permission staff = member - boss\n permission every = staff + guest\n permission same = every\n}\n"
     "definition folder {\n relation parent: folder\n relation viewer: user | group#member | group#same\n"
@@ -30,11 +34,14 @@ static const char schema[] =
     " permission both = open & each\n}\n";
 
 static const char *const forms[] = {
-    "group:g?#member@group:g?#member", "group:g?#member@group:g?#staff",  "group:g?#boss@group:g?#every",
-    "folder:f?#parent@folder:f?",      "folder:f?#parent@folder:f?",      "folder:f?#viewer@group:g?#member",
-    "folder:f?#viewer@group:g?#same",  "folder:f?#banned@group:g?#staff", "folder:f?#banned@folder:f?#view",
-    "group:g?#member@user:u?",         "group:g?#boss@user:u?",           "folder:f?#viewer@user:u?",
+    "group:g?#member@group:g?#member", "group:g?#member@group:g?#staff",
+    "group:g?#boss@group:g?#every",    "folder:f?#parent@folder:f?",
+    "folder:f?#parent@folder:f?",      "folder:f?#viewer@group:g?#member",
+    "folder:f?#viewer@group:g?#same",  "folder:f?#banned@group:g?#staff",
+    "folder:f?#banned@folder:f?#view", "group:g?#member@user:u?",
+    "group:g?#boss@user:u?",           "folder:f?#viewer@user:u?",
     "group:g?#guest@user:*",           "folder:f?#banned@user:u?",
+    "group:g?#member@team:t?#lead",    "team:t?#lead@bot:b?",
 };
 
 static const char *const names[] = { "group:g?#member", "group:g?#staff", "group:g?#every",

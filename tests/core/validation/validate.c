@@ -485,6 +485,24 @@ static void the_depth_is_25_unless_asked(void **state)
     }
 }
 
+static void a_text_that_is_not_given_is_refused(void **state)
+{
+    licet_validate_request request = LICET_VALIDATE_REQUEST_INIT;
+    outcome                o       = { NULL, NULL, NULL, LICET_OK };
+    licet_str              message;
+
+    (void)state;
+    assert_int_equal(licet_open(LICET_STR("memory:"), NULL, &o.engine, NULL), LICET_OK);
+    o.status = licet_validate(o.engine, &request, &o.report, &o.error);
+    assert_int_equal(o.status, LICET_INVALID_ARGUMENT);
+    assert_int_equal(licet_error_kind(o.error), LICET_KIND_VALUE);
+    message = licet_error_message(o.error);
+    assert_int_equal(message.size, strlen("the validation file's text is not given"));
+    assert_memory_equal(message.data, "the validation file's text is not given", message.size);
+    assert_null(o.report);
+    end(&o);
+}
+
 static void records_of_an_unknown_size_are_left_alone(void **state)
 {
     licet_report_counts counts  = LICET_REPORT_COUNTS_INIT;
@@ -563,6 +581,7 @@ int main(void)
         cmocka_unit_test(a_file_is_not_loaded_over_what_is_there),
         cmocka_unit_test(load_only_runs_nothing),
         cmocka_unit_test(the_depth_is_25_unless_asked),
+        cmocka_unit_test(a_text_that_is_not_given_is_refused),
         cmocka_unit_test(records_of_an_unknown_size_are_left_alone),
         cmocka_unit_test(validating_survives_every_failed_allocation),
     };
