@@ -319,13 +319,15 @@ class SpiceDB:
             return (ERROR, TOO_DEEP)
 
     def ask_bulk(self, requests):
-        """Checks, in one call."""
-        request = api.CheckBulkPermissionsRequest(consistency=_fresh(), items=map(_item, requests))
+        """Checks that are well formed, in one call."""
         try:
-            pairs = self.with_.call("CheckBulkPermissions", request).pairs
+            return self._bulk(requests)
         except (grpc.RpcError, spicedb.SpiceDBError) as error:
             raise GaveUp from error
-        return list(map(_pair, pairs))
+
+    def _bulk(self, requests):
+        request = api.CheckBulkPermissionsRequest(consistency=_fresh(), items=map(_item, requests))
+        return list(map(_pair, self.with_.call("CheckBulkPermissions", request).pairs))
 
     def stream(self, method, request):
         return getattr(self.with_.stub, method)(request, metadata=self.with_.metadata, timeout=TIMEOUT)
@@ -398,7 +400,7 @@ def _spicedb_check(peer, r):
     )
     request.context.update(r["context"] or {})
     if isinstance(peer.with_, EmbeddedTransport) and ":*" not in r["resource"]:
-        return peer.ask_bulk([r])[0]  # which keeps the reason
+        return peer._bulk([r])[0]  # which keeps the reason
     response = peer.with_.call("CheckPermission", request)
     return _decided(response.permissionship, response.partial_caveat_info.missing_required_context)
 
