@@ -255,7 +255,16 @@ def of_lookup(case, mine, theirs):
         one, other = _stated(mine, oid), _stated(theirs, oid)
         if one != other:
             names.add(_of_entry(case.about(request), one, other, own[oid]))
+    if not names and mine[0] == "subjects":
+        return "lookup subjects" if _tells_self_beside_a_wildcard(case, mine, theirs) else None
     return None if None in names or not names else sorted(names)[0]
+
+
+def _tells_self_beside_a_wildcard(case, mine, theirs):
+    """SpiceDB lists a resource's id for `self` whatever the type. Beside the wildcard it makes no difference."""
+    further = [entry for entry in theirs[1] if entry not in mine[1]]
+    plain = all(answer == (ALLOWED,) and not excluded for _, answer, excluded in further)
+    return _has(case.world, "self") and set(mine[1]) < set(theirs[1]) and plain
 
 
 def _of_failed_lookup(case, theirs):
@@ -288,7 +297,7 @@ def _of_entry(case, one, other, own):
         if one[0] == CONDITIONAL and other == (DENIED,) and _has(case.world, "-"):
             return "hints"
         return "batch" if _has(case.world, "all") else None
-    if _has(case.world, "self") and other[0] != DENIED:
+    if _has(case.world, "self") and (other[0] != DENIED or _has(case.world, "-")):
         return "lookup subjects"
     if _all_over_lacking(case.world) and other[0] != DENIED:
         return "lookup subjects"
