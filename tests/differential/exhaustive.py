@@ -4,9 +4,10 @@
 
 A lookup has to find what checks of every object there is, and of one that is nowhere, allow: with the same answers, each
 once, whole and in pages of every size up to one more than there are answers; also at an earlier revision, while others
-write between two pages, and after a merge. Where such a check fails, the lookup fails too, after right answers. A tree has to be the
-one that the schema and the rows make, and to hold, read as set operations, whom checks allow. Every other graph has
-caveats and expirations. Prints the counts and every difference, made small, and exits with 1 if there is one.
+write between two pages, and after a merge. Where such a check fails, the lookup fails too, after right answers. A tree
+has to be the one that the schema and the rows make, and to hold, read as set operations, whom checks allow. Every other
+graph has caveats and expirations, and every other one more wildcards. Prints the counts and every difference, made small,
+and exits with 1 if there is one.
 
 Checks themselves are compared with a second evaluator by run.py.
 """
@@ -160,7 +161,7 @@ class Examiner:
         return wrong, missing
 
     def _in_pages(self, lookup, failing, judge):
-        """A lookup whole and in pages of every size. judge() tells what is wrong in a list of answers, and what is missing."""
+        """A lookup whole and in pages of every size. judge() tells what is wrong in some answers, and what is missing."""
         whole = self._chain(lookup, 0, failing, judge)
         for size in range(1, len(whole) + 2):
             paged = self._chain(lookup, size, failing, judge)
@@ -184,6 +185,9 @@ class Examiner:
                     writing.step()
         self.counts["answers"] += len(found)
         self.counts["conditional answers"] += sum(1 for f in found if said_of(f)[0] == naive.CONDITIONAL)
+        excluded = [said_of(e) for f in found if isinstance(f, licet.FoundSubject) for e in f.excluded]
+        self.counts["exclusions"] += len(excluded)
+        self.counts["conditional exclusions"] += sum(1 for e in excluded if e[0] == naive.CONDITIONAL)
         self.counts["errors"] += error is not None
         wrong, missing = judge(found)
         if wrong or (error is None and any(answer not in failing.unseen for answer in (missing or {}).values())):
@@ -434,7 +438,7 @@ def probes(rng, world):
     """What is asked: of some subjects and resources everything, of the rest a little."""
     names = [(t, name) for t, members in world.schema.items() for name in members]
     subjects, objects = worlds.subjects(rng, world), worlds.objects(world)
-    context = contexts.asked(rng, world.caveats) if world.caveats else None
+    context = contexts.asked(rng, world.caveats) if world.caveats and rng.random() < 0.6 else None
     for subject in some(rng, subjects, SUBJECTS):
         yield from (Probe("resources", (t,), name, subject, context) for t, name in names)
     for subject in some(rng, subjects, OTHERS):
@@ -442,18 +446,20 @@ def probes(rng, world):
         yield Probe("resources", (t,), name, subject, context)
     # Climbing is where long paths are.
     climbing = [of for of in objects if "climb" in world.schema[of[0]]]
-    for of in some(rng, [of for of in objects if world.schema[of[0]]], RESOURCES) + some(rng, climbing, 1):
+    public = [of for of in objects if "open" in world.schema[of[0]]]
+    known = [of for of in objects if world.schema[of[0]]]
+    for of in some(rng, known, RESOURCES) + some(rng, climbing, 1) + some(rng, public, 2):
         for name in world.schema[of[0]]:
             kinds = [(t, None) for t in world.schema] + some(rng, names, OTHERS)
             yield from (Probe("subjects", of, name, kind, context) for kind in kinds)
-    for of in some(rng, [of for of in objects if world.schema[of[0]]], EXPANDED):
+    for of in some(rng, known, EXPANDED):
         for name in world.schema[of[0]]:
             yield Probe("expand", of, name, tuple(some(rng, subjects, READERS)))
 
 
 def merge(engine, world):
-    """Moves the relationships into the graph's base: so much comes and goes that a merge is due. Then writes every other
-    one again, above it."""
+    """Moves the relationships into the graph's base: so much comes and goes that a merge is due. Then every other one is
+    written again, above it."""
     rows = sorted(world.relationships, key=str)
     if not rows:
         return
@@ -526,6 +532,8 @@ def run_graph(seed, counts, caveats):
     """Prints differences; returns how many there are."""
     rng = random.Random(seed)
     world = worlds.random_world(rng, caveats=caveats)
+    if rng.random() < 0.5:
+        world = worlds.with_wildcards(rng, world)
     max_depth = rng.choice(SHALLOW) if rng.random() < 0.2 else DEEP
     setting = Setting(worlds.moment(rng) if caveats else 0, max_depth, merged=rng.random() < 0.5)
     found = 0

@@ -189,6 +189,58 @@ def random_world(rng, acyclic=False, caveats=False):
     return World(schema, {row: _attribute(rng, shape, known) for row, shape in rows.items()}, known)
 
 
+def with_wildcards(rng, world):
+    """The same world, where one type is open to everybody of another, but for some: relations `open` and `closed`, and
+    permissions that put them together and take them apart. random_world() has few of these."""
+    t = rng.choice([t for t in world.schema if t not in TYPES[:2]])
+    names = [("name", name) for name in world.schema[t] if name.startswith(("rel", "perm"))]
+    schema = {**world.schema, t: dict(world.schema[t])}
+    for name in ("open", "closed"):
+        shapes = {(stype, relation, *_traits(rng, world.caveats)) for stype in TYPES[:2] for relation in ("*", None)}
+        schema[t][name] = ("relation", sorted(shapes, key=str))
+    is_open, is_closed, shown = (("name", name) for name in ("open", "closed", "shown"))
+    one, other = rng.choice(names), rng.choice(names)
+    schema[t]["shown"] = (
+        "permission",
+        rng.choice(
+            [
+                ("-", is_open, is_closed),
+                ("&", [is_open, is_closed]),
+                ("-", ("+", [is_open, one]), is_closed),
+                ("+", [("-", is_open, is_closed), one]),
+            ]
+        ),
+    )
+    schema[t]["seen"] = (
+        "permission",
+        rng.choice(
+            [
+                ("-", is_open, shown),
+                ("&", [shown, ("+", [is_closed, one])]),
+                ("+", [shown, is_closed]),
+                ("+", [shown, ("-", is_closed, other)]),
+                ("-", shown, other),
+                ("-", ("+", [one, is_closed]), ("-", is_open, other)),
+                (rng.choice(["any", "all"]), rng.choice(_tuplesets(schema[t])), "shown"),
+            ]
+        ),
+    )
+    relationships = dict(world.relationships)
+    for name in ("open", "closed"):
+        density = rng.choice([0.3, 0.6, 1])
+        for shape in schema[t][name][1]:
+            ids = ["*"] if shape[1] == "*" else ["%s%d" % (shape[0][0], n) for n in range(IDS)]
+            for row in [(t, "%s%d" % (t[0], n), name, shape[0], sid, None) for n in range(IDS) for sid in ids]:
+                if rng.random() < density:
+                    relationships[row] = _attribute(rng, shape, world.caveats)
+    return World(schema, relationships, world.caveats)
+
+
+def _tuplesets(members):
+    relations = {name: body for name, (kind, body) in members.items() if kind == "relation"}
+    return [name for name, shapes in relations.items() if "*" not in [shape[1] for shape in shapes]]
+
+
 def _attribute(rng, shape, caveats):
     _, _, caveat, expires = shape
     if caveat is None and not expires:
