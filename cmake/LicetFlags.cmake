@@ -49,7 +49,10 @@ set(CMAKE_CXX_FLAGS_RELEASE ${CMAKE_C_FLAGS_RELEASE})
 licet_compile_flags(-ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}=.)
 
 # These change what is defined behaviour, so every build has them.
-licet_compile_flags(-fno-delete-null-pointer-checks -fno-strict-overflow -fno-strict-aliasing)
+licet_compile_flags(-fno-delete-null-pointer-checks -fno-strict-aliasing)
+if(NOT LICET_SANITIZE MATCHES "undefined")   # it makes overflow defined, and then the sanitizer does not look for it
+    licet_compile_flags(-fno-strict-overflow)
+endif()
 
 if(LICET_SANITIZE)
     target_compile_options(licet_flags INTERFACE -fsanitize=${LICET_SANITIZE} -fno-omit-frame-pointer)

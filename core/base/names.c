@@ -200,11 +200,6 @@ uint32_t lic_names_caveat(lic_names *names, lic_str name)
     return known != LIC_MAP_NONE ? known : add_caveat(names, name);
 }
 
-size_t lic_names_type_count(const lic_names *names)
-{
-    return chunked_count(&names->types);
-}
-
 size_t lic_names_slot_count(const lic_names *names)
 {
     return chunked_count(&names->slots);

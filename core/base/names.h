@@ -31,7 +31,6 @@ lic_slot lic_names_slot(lic_names *names, lic_type type, lic_str relation);
 uint32_t lic_names_caveat(lic_names *names, lic_str name); /* LIC_NO_CAVEAT_NAME: out of memory */
 
 /* Any thread. Counts only ever grow. */
-size_t   lic_names_type_count(const lic_names *names);
 size_t   lic_names_slot_count(const lic_names *names);
 lic_slot lic_names_ellipsis(const lic_names *names, lic_type type);
 lic_type lic_names_type_of(const lic_names *names, lic_slot slot);

@@ -200,7 +200,8 @@ int lic_cel_timestamp_compare(lic_cel_timestamp a, lic_cel_timestamp b)
 bool lic_cel_timestamp_add(lic_cel_timestamp timestamp, int64_t duration, lic_cel_timestamp *sum)
 {
     int64_t seconds     = floor_divide(duration, LIC_CEL_SECOND);
-    int64_t nanoseconds = duration - seconds * LIC_CEL_SECOND + timestamp.nanoseconds;
+    int64_t rest        = (duration % LIC_CEL_SECOND + LIC_CEL_SECOND) % LIC_CEL_SECOND;
+    int64_t nanoseconds = rest + timestamp.nanoseconds;
 
     /* Both are far from the limits of 64 bits: years are at most 10000, durations 292. */
     *sum             = timestamp;

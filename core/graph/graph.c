@@ -216,7 +216,6 @@ static void count_edge(lic_graph *graph, const lic_change *change)
     uint32_t        range = change->edge.resource.node >> LIC_PIECE_BITS;
     uint64_t        by    = change->present ? 1 : UINT64_MAX; /* adding the largest number takes one away */
 
-    atomic_fetch_add_explicit(&state->edges, by, memory_order_relaxed);
     atomic_fetch_add_explicit(&graph->edges, by, memory_order_relaxed);
     if (atomic_load_explicit(&state->ranges, memory_order_relaxed) <= range)
         atomic_store_explicit(&state->ranges, range + 1, memory_order_release);
@@ -346,13 +345,6 @@ uint64_t lic_graph_oldest(const lic_graph *graph)
     uint64_t window  = lic_history_oldest(&graph->history, lic_monotonic_ms());
 
     return window > horizon ? window : horizon;
-}
-
-uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot)
-{
-    const lic_slot_state *state = resource_slot == LIC_NO_SLOT ? NULL : slot_state(graph, resource_slot);
-
-    return state == NULL ? 0 : atomic_load_explicit(&state->edges, memory_order_relaxed);
 }
 
 /* Pinned. */

@@ -235,9 +235,6 @@ bool lic_scan_next(lic_scan *scan, lic_edge *edge, bool *found);
 /* The attribute of the edge that came last. */
 uint32_t lic_scan_attribute(const lic_scan *scan);
 
-/* Edges of a resource slot at head; under the write lock or as an estimate. */
-uint64_t lic_graph_slot_edges(const lic_graph *graph, lic_slot resource_slot);
-
 /* ---------------------------------------------------------------- writing */
 
 typedef struct lic_change {

@@ -11,7 +11,6 @@
 
 /* What is known of a resource slot; there is one for every slot below the highest that was written. */
 typedef struct lic_slot_state {
-    _Atomic uint64_t edges;  /* at head */
     _Atomic uint32_t ranges; /* its edges' resources lie below range number `ranges` */
 } lic_slot_state;
 

@@ -468,7 +468,9 @@ typedef struct licet_delete_result {
 #define LICET_DELETE_RESULT_INIT { sizeof(licet_delete_result), 0, false, {{0}} }
 
 /**
- * Deletes what a filter selects, in one transaction.
+ * Deletes what a filter selects, in one transaction. A part of the memory limit is kept for deletions, so that a full
+ * engine can be emptied; but a transaction that deletes very much at once may still be OUT_OF_MEMORY there: delete in
+ * parts then, with a limit.
  *
  * Owns:    fills *result.
  * Errors:  INVALID_ARGUMENT (empty filter, or more than the limit match and partial is not allowed),
@@ -1218,7 +1220,7 @@ typedef struct licet_validate_request {
     licet_str text;      /* the YAML */
     licet_str folder;    /* for schemaFile and import; not given: both are refused */
     bool      load_only; /* load schema and relationships, run no assertions */
-    uint32_t  max_depth; /* 0: 25, as SpiceDB's developer tools */
+    uint32_t  max_depth; /* 0: 25, as SpiceDB's developer tools; at most 1,000 */
 } licet_validate_request;
 
 #define LICET_VALIDATE_REQUEST_INIT { sizeof(licet_validate_request), {0, 0}, {0, 0}, false, 0 }

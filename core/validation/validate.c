@@ -3,7 +3,8 @@
 #include "validation/expectations.h"
 
 /* SpiceDB's developer tools (pkg/development). */
-#define DEFAULT_DEPTH 25u
+#define DEFAULT_DEPTH 25u /* as SpiceDB's developer tools */
+#define MAX_DEPTH 1000u   /* as that of an engine */
 
 typedef struct validation {
     licet_engine                 *engine;
@@ -179,6 +180,10 @@ licet_status licet_validate(licet_engine *engine, const licet_validate_request *
     *report = NULL;
     if (!LIC_RECORD_KNOWN(request))
         return lic_fail_record(error, "request");
+    if (request->max_depth > MAX_DEPTH)
+        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
+                        "max_depth is %u; it has to be 1 to %u, or 0 for %u", (unsigned)request->max_depth, MAX_DEPTH,
+                        DEFAULT_DEPTH);
     status = lic_engine_enter(engine, &call, error);
     if (status != LICET_OK)
         return status;

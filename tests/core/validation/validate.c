@@ -503,6 +503,29 @@ static void a_text_that_is_not_given_is_refused(void **state)
     end(&o);
 }
 
+static void a_depth_beyond_that_of_an_engine_is_refused(void **state)
+{
+    licet_validate_request request = LICET_VALIDATE_REQUEST_INIT;
+    outcome                o       = { NULL, NULL, NULL, LICET_OK };
+    licet_str              message;
+
+    (void)state;
+    request.text      = LICET_STR("schema: definition user {}");
+    request.max_depth = 1001;
+    assert_int_equal(licet_open(LICET_STR("memory:"), NULL, &o.engine, NULL), LICET_OK);
+    o.status = licet_validate(o.engine, &request, &o.report, &o.error);
+    assert_int_equal(o.status, LICET_INVALID_ARGUMENT);
+    assert_int_equal(licet_error_kind(o.error), LICET_KIND_CONFIG);
+    message = licet_error_message(o.error);
+    assert_memory_equal(message.data, "max_depth is 1001; it has to be 1 to 1000, or 0 for 25", message.size);
+    assert_null(o.report);
+    licet_error_free(o.error);
+    request.max_depth = 1000;
+    assert_int_equal(licet_validate(o.engine, &request, &o.report, NULL), LICET_OK);
+    licet_report_release(o.report);
+    licet_engine_release(o.engine);
+}
+
 static void records_of_an_unknown_size_are_left_alone(void **state)
 {
     licet_report_counts counts  = LICET_REPORT_COUNTS_INIT;
@@ -582,6 +605,7 @@ int main(void)
         cmocka_unit_test(load_only_runs_nothing),
         cmocka_unit_test(the_depth_is_25_unless_asked),
         cmocka_unit_test(a_text_that_is_not_given_is_refused),
+        cmocka_unit_test(a_depth_beyond_that_of_an_engine_is_refused),
         cmocka_unit_test(records_of_an_unknown_size_are_left_alone),
         cmocka_unit_test(validating_survives_every_failed_allocation),
     };
