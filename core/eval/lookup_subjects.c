@@ -594,8 +594,9 @@ static void list_subject(const lic_lookup_page *page, uint32_t node, lic_verdict
         answer->subjects[answer->count++] = looked_up(node, verdict);
 }
 
-/* By name, or as an exclusion, or as neither: then all others stand for it. One that is as open as all others, but
- * for other reasons, is told apart by name. */
+/* By name, as an exclusion, or as neither: then all others stand for it. One that is as open as all others, but for
+ * other reasons, is told apart by name. One that is open by name and taken out of all others is both, as in SpiceDB:
+ * the wildcard must not stand for it. */
 static void list_holder(const lic_lookup_page *page, const lic_holder *holder, lic_verdict others,
                         lic_lookup_answer *answer)
 {
@@ -604,9 +605,9 @@ static void list_holder(const lic_lookup_page *page, const lic_holder *holder, l
 
     if (is_granted && (holder->granted != LIC_FALSE || holder->verdict != others))
         list_subject(page, holder->node, holder->verdict, answer);
-    else if (!is_granted && others != LIC_VERDICT_NO)
+    if (holder->excluded != LIC_FALSE && holder->verdict != LIC_VERDICT_YES && others != LIC_VERDICT_NO)
         answer->exclusions[answer->exclusion_count++] =
-            looked_up(holder->node, holder->verdict == LIC_VERDICT_NO ? LIC_VERDICT_YES : holder->verdict);
+            looked_up(holder->node, holder->excluded == LIC_TRUE ? LIC_VERDICT_YES : holder->verdict);
 }
 
 /* Room for all that may be listed. */

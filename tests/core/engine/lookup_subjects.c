@@ -251,8 +251,22 @@ static void what_is_said_of_a_name_is_the_whole_truth(void **state)
 
     (void)state;
     world_open(&w, NULL, SCHEMA, "book:a#pub@user:*[adult]\nbook:a#pub@user:tom\nbook:a#banned@user:tom[day]");
-    assert_string_equal(subjects(&w, "book:a", "read", "user", NULL), "* if age, tom if today");
+    assert_string_equal(subjects(&w, "book:a", "read", "user", NULL), "* if age - {tom if today}, tom if today");
     assert_string_equal(subjects(&w, "book:a", "pub", "user", NULL), "* if age, tom");
+    world_close(&w);
+}
+
+/* As in SpiceDB: who reads the wildcard alone must not take it to stand for him. */
+static void who_is_granted_by_name_on_a_condition_is_excluded_from_the_wildcard_too(void **state)
+{
+    engine_world w;
+
+    (void)state;
+    world_open(&w, NULL, SCHEMA, "book:a#pub@user:*\nbook:a#pub@user:tom\nbook:a#banned@user:tom[day]");
+    assert_string_equal(subjects(&w, "book:a", "read", "user", NULL), "* - {tom if today}, tom if today");
+    assert_string_equal(subjects(&w, "book:a", "read", "user", "{\"today\": \"sun\", \"wanted\": \"mon\"}"), "*, tom");
+    assert_string_equal(subjects(&w, "book:a", "read", "user", "{\"today\": \"sun\", \"wanted\": \"sun\"}"),
+                        "* - {tom}");
     world_close(&w);
 }
 
@@ -866,6 +880,7 @@ int main(void)
         cmocka_unit_test(exclusions_are_listed_with_the_wildcard),
         cmocka_unit_test(who_is_granted_by_name_is_listed_beside_the_wildcard),
         cmocka_unit_test(what_is_said_of_a_name_is_the_whole_truth),
+        cmocka_unit_test(who_is_granted_by_name_on_a_condition_is_excluded_from_the_wildcard_too),
         cmocka_unit_test(the_four_differences_go_the_way_of_checks),
         cmocka_unit_test(all_wants_every_row_and_at_least_one),
         cmocka_unit_test(conditions_add_up_and_name_what_is_missing),
