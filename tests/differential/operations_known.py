@@ -20,6 +20,7 @@ REASONS = {
     "batch": "api.md 18 no. 3, 4.11: in batches `all` mixes caveats, and errors are shared; alone it answers as licet",
     "duplicates": "api.md 18 no. 4 and 5: lookups tell some twice; merged they are the same",
     "lookup subjects": "api.md 18 no. 6, 8: LookupSubjects and Check differ, and Check is the authority",
+    "beside": "api.md 8: beside a wildcard some are named or excluded in one only; of each subject both say what Check says",
     "wildcards": "api.md 18 no. 15, 4.3: a wildcard matches usersets of its type; in SpiceDB's lookups it doesn't",
     "circle": "api.md 18 no. 16, 4.9: SpiceDB runs out of depth on a circle; licet answers by the least fixpoint",
     "lookup depth": "api.md 4.9: SpiceDB's lookups run out of depth on other paths than its checks",
@@ -232,10 +233,19 @@ def _equals_checks(mine, own):
     if is_error(mine) or set(failed) - {(ERROR, DEPTH)}:
         return mine in failed
     told = {entry[0] for entry in mine[1]}
+    if mine[0] == "subjects" and not _stands_for_allowed(mine, own):
+        return False
     return all(
         _stated(mine, oid) == answer if oid in told else is_error(answer) or _stated(mine, oid)[0] == answer[0]
         for oid, answer in own.items()
     )
+
+
+def _stands_for_allowed(mine, own):
+    """Is everybody excluded from a definite wildcard who has not the permission for certain, also when he is named?"""
+    entries = {subject: (said, dict(excluded)) for subject, said, excluded in mine[1]}
+    said, excluded = entries.get("*", ((DENIED,), {}))
+    return said != (ALLOWED,) or all(answer == (ALLOWED,) or oid in excluded for oid, answer in own.items())
 
 
 def of_lookup(case, mine, theirs):
@@ -255,16 +265,13 @@ def of_lookup(case, mine, theirs):
         one, other = _stated(mine, oid), _stated(theirs, oid)
         if one != other:
             names.add(_of_entry(case.about(request), one, other, own[oid]))
-    if not names and mine[0] == "subjects":
-        return "lookup subjects" if _tells_self_beside_a_wildcard(case, mine, theirs) else None
-    return None if None in names or not names else sorted(names)[0]
+    if not names:
+        return "beside" if mine[0] == "subjects" and _names_all(mine) and _names_all(theirs) else None
+    return None if None in names else sorted(names)[0]
 
 
-def _tells_self_beside_a_wildcard(case, mine, theirs):
-    """SpiceDB lists a resource's id for `self` whatever the type. Beside the wildcard it makes no difference."""
-    further = [entry for entry in theirs[1] if entry not in mine[1]]
-    plain = all(answer == (ALLOWED,) and not excluded for _, answer, excluded in further)
-    return _has(case.world, "self") and set(mine[1]) < set(theirs[1]) and plain
+def _names_all(answer):
+    return any(entry[0] == "*" for entry in answer[1])
 
 
 def _of_failed_lookup(case, theirs):
@@ -303,8 +310,10 @@ def _of_entry(case, one, other, own):
         return "lookup subjects"
     if subject[2] is not None and other == (DENIED,) and _wildcards(case.world, subject[0]):
         return "wildcards"
-    conditional = any(shape[2] is not None for shape in _wildcards(case.world, subject[0]))
-    return "lookup subjects" if conditional and len(_wildcards(case.world, subject[0])) > 1 else None
+    if one == own == alone == (ALLOWED,) and other[0] == CONDITIONAL and _wildcards(case.world, subject[0]):
+        return "lookup subjects"  # it is granted by name as well, conditionally; the wildcard suffices
+    caveated = any(shape[2] is not None for shape in _wildcards(case.world, subject[0]))
+    return "lookup subjects" if caveated and len(_wildcards(case.world, subject[0])) > 1 else None
 
 
 def of(case, mine, theirs, batched=False):
