@@ -453,7 +453,7 @@ static void what_is_deeper_than_checks_go_ends_the_stream_with_their_error(void 
         "max_depth exceeded: the answer lies more than 50 objects and names away, or hangs on "
         "a cycle through an exclusion";
     engine_world w;
-    char         row[64];
+    char         row[96];
 
     (void)state;
     world_open(&w, NULL, FOLDERS, "folder:f0#viewer@user:ana\ngroup:g0#member@user:ana");
@@ -926,7 +926,7 @@ static void a_lookup_survives_every_failed_allocation(void **state)
     };
     failing_memory memory = fail_never();
     engine_world   w;
-    char           row[64];
+    char           row[96];
 
     (void)state;
     world_open(&w, &memory.options, CAVEATED,
