@@ -17,10 +17,10 @@ from operations_requests import FUTURE, check
 REASONS = {
     "one": "api.md 18 no. 1, 4.7: beside a branch that fails another decides; SpiceDB tells the error if it is first",
     "two": "api.md 18 no. 2: SpiceDB's direct lookup skips caveats and expirations where another form is allowed",
-    "batch": "api.md 18 no. 3, 4.11: in batches `all` mixes caveats, and errors are shared; alone it answers as licet",
+    "batch": "api.md 18 no. 3, 4.11: in batches, also an arrow's, `all` mixes caveats, and errors are shared",
     "duplicates": "api.md 18 no. 4 and 5: lookups tell some twice; merged they are the same",
     "lookup subjects": "api.md 18 no. 6, 8: LookupSubjects and Check differ, and Check is the authority",
-    "beside": "api.md 8: beside a wildcard some are named or excluded in one only; of each subject both say what Check says",
+    "beside": "api.md 8: beside a wildcard one names or excludes more; both say of each what Check says",
     "wildcards": "api.md 18 no. 15, 4.3: a wildcard matches usersets of its type; in SpiceDB's lookups it doesn't",
     "circle": "api.md 18 no. 16, 4.9: SpiceDB runs out of depth on a circle; licet answers by the least fixpoint",
     "lookup depth": "api.md 4.9: SpiceDB's lookups run out of depth on other paths than its checks",
@@ -132,7 +132,27 @@ def of_check(case, mine, theirs):
         return "operands"
     bypassed = _bypassed(case.world, _split(case.request["subject"]))
     reference = _reference(case, bypassed)
-    return "two" if _is(theirs, reference) or _misses_more(case, reference, theirs, bypassed) else None
+    if _is(theirs, reference) or _misses_more(case, reference, theirs, bypassed):
+        return "two"
+    return "batch" if _mixes(case.world) and _is_less(theirs, mine) else None
+
+
+def _mixes(world):
+    """Does an `all` follow two relationships to one object, of which one has a caveat that the other has not?"""
+    tuplesets = {expression[1] for expression in _expressions(world) if expression[0] == "all"}
+    attributes = {}
+    for row, attribute in world.relationships.items():
+        if row[2] in tuplesets:
+            attributes.setdefault((row[0], row[2], row[3:5]), set()).add(attribute[:2])
+    return any(len(each) > 1 for each in attributes.values())
+
+
+def _is_less(answer, other):
+    """Caveats more than there are can only take away."""
+    rank = {DENIED: 0, CONDITIONAL: 1, ALLOWED: 2}
+    if answer[0] == other[0] == CONDITIONAL:
+        return set(answer[1]) > set(other[1])
+    return other[0] in rank and rank[answer[0]] < rank[other[0]]
 
 
 def _misses_more(case, reference, theirs, world=None):
