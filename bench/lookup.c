@@ -119,11 +119,12 @@ static const char MANY_SCHEMA[] = "definition user {}\n"
                                   "  permission read = view - banned\n"
                                   "}\n";
 
-static void add(licet_update *update, char *text, size_t size, const char *format, unsigned a, unsigned b)
+/* "document:d", 3, "#viewer@user:u", 1 */
+static void add(licet_update *update, char text[64], const char *resource, unsigned a, const char *subject, unsigned b)
 {
     licet_error *error = NULL;
 
-    snprintf(text, size, format, a, b);
+    snprintf(text, 64, "%s%u%s%u", resource, a, subject, b);
     update->operation    = LICET_TOUCH;
     update->relationship = (licet_relationship)LICET_RELATIONSHIP_INIT;
     bench_must(licet_relationship_parse((licet_str){ text, strlen(text) }, &update->relationship, &error), error,
@@ -152,12 +153,12 @@ static licet_engine *open_many(void)
     bench_must(licet_write_schema(engine, (licet_str){ MANY_SCHEMA, sizeof MANY_SCHEMA - 1 }, NULL, &error), error,
                "schema");
     for (unsigned folder = 0; folder < 100; folder++, count++)
-        add(&updates[count], texts[count], sizeof texts[count], "folder:f%u#viewer@user:u%u", folder, 0);
+        add(&updates[count], texts[count], "folder:f", folder, "#viewer@user:u", 0);
     write_rows(engine, updates, count);
     for (unsigned d = 0; d < MANY; d += 500) {
         for (unsigned i = 0; i < 500; i++) {
-            add(&updates[2 * i], texts[2 * i], sizeof texts[0], "document:d%u#parent@folder:f%u", d + i, (d + i) % 100);
-            add(&updates[2 * i + 1], texts[2 * i + 1], sizeof texts[0], "document:d%u#viewer@user:u%u", d + i, 1);
+            add(&updates[2 * i], texts[2 * i], "document:d", d + i, "#parent@folder:f", (d + i) % 100);
+            add(&updates[2 * i + 1], texts[2 * i + 1], "document:d", d + i, "#viewer@user:u", 1);
         }
         write_rows(engine, updates, 1000);
     }
