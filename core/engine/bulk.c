@@ -443,10 +443,11 @@ licet_status lic_check_bulk_at(const licet_engine *engine, const lic_snapshot *s
                                const licet_check_request *requests, size_t count, licet_result *results,
                                licet_error **error)
 {
-    licet_status status = records_check(requests, results, count, error);
+    static const licet_consistency no_matter = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_status                   status    = records_check(requests, results, count, error);
 
     if (status == LICET_OK)
-        status = bulk_inside(engine, requests, count, NULL, snapshot, results, error);
+        status = bulk_inside(engine, requests, count, &no_matter, snapshot, results, error);
     return or_nothing(status, results, count);
 }
 

@@ -1,4 +1,6 @@
 /* Which resources of a list: a bulk check whose denials are left out. */
+#include <assert.h>
+
 #include "datastore/object.h"
 #include "engine/answers.h"
 
@@ -55,6 +57,7 @@ static licet_status ask(lic_answers *answers, const licet_filter_resources_reque
     lic_snapshot snapshot;
     licet_status status;
 
+    assert(answers->count == 0 || request->resource_ids != NULL); /* their shapes were looked at */
     for (size_t i = 0; i < answers->count; i++)
         if (!add_resource(answers, i, request->resource_type, request->resource_ids[i]))
             return lic_fail_memory(error);

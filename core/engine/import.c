@@ -1,4 +1,5 @@
 /* Imports: relationships are judged and handed to the store part by part; the commit makes all of them one revision. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "datastore/relationship.h"
@@ -19,16 +20,16 @@ struct licet_import {
 
 static licet_status import_enter(licet_import *import, lic_call *call, licet_error **error)
 {
+    const bool   known = import != NULL && import->tag == IMPORT_TAG;
     licet_status status;
 
-    if (import == NULL || import->tag != IMPORT_TAG)
-        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "import is NULL or not an import");
-    status = lic_engine_enter(import->engine, call, error);
-    if (status != LICET_OK || !import->ended)
-        return status;
-    lic_engine_leave(call);
-    return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
-                    "the import has failed or been committed: it can only be released");
+    if (known && !import->ended)
+        return lic_engine_enter(import->engine, call, error);
+    status = lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
+                      known ? "the import has failed or been committed: it can only be released"
+                            : "import is NULL or not an import");
+    assert(status != LICET_OK);
+    return status;
 }
 
 static licet_status import_new(licet_engine *engine, licet_import **out, licet_error **error)
@@ -78,13 +79,14 @@ typedef struct part {
 
 static licet_status prepare(part *p, const licet_relationship *relationship)
 {
-    lic_store_change *change = &p->changes[p->count];
-    char              field[48];
-    licet_status      status;
+    const unsigned long long number = p->import->number;
+    lic_store_change        *change = &p->changes[p->count];
+    char                     field[48];
+    licet_status             status;
 
     if (!lic_relationship_known(relationship))
         return lic_fail_record(p->error, "a relationship");
-    snprintf(field, sizeof field, "relationship %llu", (unsigned long long)(p->import->number + p->count));
+    snprintf(field, sizeof field, "relationship %llu", number + p->count);
     LIC_TRY(lic_relationship_check(field, relationship, p->error));
     change->operation   = LICET_CREATE;
     change->resource_id = relationship->resource_id;
@@ -171,8 +173,10 @@ licet_status licet_import_add(licet_import *import, const licet_relationship *re
     status = import_enter(import, &call, error);
     if (status != LICET_OK)
         return status;
-    if (relationships == NULL && count > 0)
+    if (relationships == NULL && count > 0) {
         status = lic_fail_record(error, "relationships");
+        count  = 0;
+    }
     for (size_t at = 0; at < count && status == LICET_OK; at += PART)
         status = add_part(import, relationships + at, count - at < PART ? count - at : PART, error);
     import->ended = status != LICET_OK;

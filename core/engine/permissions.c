@@ -42,15 +42,13 @@ static licet_status find_names(const licet_permissions_request *request, const l
 /* The names are copied: neither the caller nor the program keeps them for us. */
 static bool name_requests(lic_answers *answers, const names *found)
 {
-    const lic_relation *next = found->all;
+    size_t at = 0; /* of all */
 
     for (size_t i = 0; i < answers->count; i++) {
-        lic_str name;
-
-        while (found->chosen == NULL && !next->is_permission)
-            next++;
-        name                            = found->chosen != NULL ? found->chosen[i] : next++->name;
-        answers->requests[i].permission = lic_arena_str(&answers->arena, name);
+        while (found->chosen == NULL && !found->all[at].is_permission)
+            at++;
+        answers->requests[i].permission =
+            lic_arena_str(&answers->arena, found->chosen != NULL ? found->chosen[i] : found->all[at++].name);
         if (!lic_str_given(answers->requests[i].permission))
             return false;
     }

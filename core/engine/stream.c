@@ -1,6 +1,8 @@
 /* Streams, and how each kind is asked for more. (Changes are waited for: watch.c.) */
 #include "engine/stream.h"
 
+#include <assert.h>
+
 #define STREAM_TAG UINT64_C(0x6c69637374726561) /* "licstrea" */
 
 static bool is_stream(const licet_stream *stream)
@@ -24,12 +26,16 @@ void *lic_stream_new(licet_engine *engine, const lic_stream_methods *methods, si
 
 licet_status lic_stream_enter(licet_stream *stream, lic_stream_kind kind, lic_call *call, licet_error **error)
 {
-    if (!is_stream(stream))
-        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "stream is NULL or not a stream");
-    if (stream->methods->kind != kind)
-        return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
-                        "the stream gives other things than the function asks for");
-    return lic_engine_enter(stream->engine, call, error);
+    const bool   known = is_stream(stream);
+    licet_status status;
+
+    if (known && stream->methods->kind == kind)
+        return lic_engine_enter(stream->engine, call, error);
+    status =
+        lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
+                 known ? "the stream gives other things than the function asks for" : "stream is NULL or not a stream");
+    assert(status != LICET_OK);
+    return status;
 }
 
 /* The record was made empty. */

@@ -171,36 +171,49 @@ static void join(explanation *x, pending *top, lic_membership operand)
         top->found = lic_membership_minus(arena, top->found, operand);
 }
 
+typedef struct op_stack {
+    pending *items;
+    size_t   capacity;
+    size_t   depth;
+} op_stack;
+
+static bool push_op(explanation *x, op_stack *stack, uint32_t op)
+{
+    if (!lic_arena_grow(x->eval->arena, (void **)&stack->items, &stack->capacity, stack->depth + 1,
+                        sizeof *stack->items))
+        return false;
+    stack->items[stack->depth++] = (pending){ op, 0, LIC_MEMBERSHIP_NO };
+    return true;
+}
+
 /* Of any operand; operators inside operators wait on a stack. */
 static lic_membership op_membership(explanation *x, uint32_t root, lic_goal asking, uint32_t distance)
 {
-    const lic_program *program  = x->eval->program;
-    pending           *stack    = NULL;
-    size_t             capacity = 0;
-    size_t             depth    = 0;
-    uint32_t           op       = root;
+    const lic_program *program = x->eval->program;
+    op_stack           stack   = { NULL, 0, 0 };
+    bool               pushed;
 
-    for (;;) {
-        lic_membership found;
+    if (!is_nested(program->ops[root].kind))
+        return operand_membership(x, &program->ops[root], asking, distance);
+    pushed = push_op(x, &stack, root);
+    while (pushed) {
+        pending      *top = &stack.items[stack.depth - 1];
+        const lic_op *op  = &program->ops[top->op];
+        uint32_t      child;
 
-        if (is_nested(program->ops[op].kind)) {
-            if (!lic_arena_grow(x->eval->arena, (void **)&stack, &capacity, depth + 1, sizeof *stack))
-                return LIC_MEMBERSHIP_FAILED(LIC_FAILURE_MEMORY);
-            stack[depth++] = (pending){ op, 0, LIC_MEMBERSHIP_NO };
-        } else {
-            found = operand_membership(x, &program->ops[op], asking, distance);
-            if (depth == 0)
-                return found;
-            join(x, &stack[depth - 1], found);
+        if (top->next == op->count) {
+            if (--stack.depth == 0)
+                return top->found;
+            join(x, &stack.items[stack.depth - 1], top->found);
+            continue;
         }
-        while (stack[depth - 1].next == program->ops[stack[depth - 1].op].count) {
-            found = stack[--depth].found;
-            if (depth == 0)
-                return found;
-            join(x, &stack[depth - 1], found);
-        }
-        op = program->children[program->ops[stack[depth - 1].op].first + stack[depth - 1].next++];
+        child = program->children[op->first + top->next++];
+        if (is_nested(program->ops[child].kind))
+            pushed = push_op(x, &stack, child);
+        else
+            join(x, top, operand_membership(x, &program->ops[child], asking, distance));
     }
+    return LIC_MEMBERSHIP_FAILED(LIC_FAILURE_MEMORY);
 }
 
 /* ------------------------------------------------------------------- steps */

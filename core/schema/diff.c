@@ -197,9 +197,10 @@ static void print_parameter(const lic_ast_parameter *parameter, lic_text *out)
         lic_caveat_type_print(parameter->type, out);
 }
 
-static void compare_parameter(diff *d, const lic_ast_parameter *before, const lic_ast_parameter *after)
+/* Either may be NULL. */
+static void compare_parameter(diff *d, lic_str name, const lic_ast_parameter *before, const lic_ast_parameter *after)
 {
-    d->about.parameter = before != NULL ? before->name : after->name;
+    d->about.parameter = name;
     print_parameter(before, &d->before);
     print_parameter(after, &d->after);
     if (before == NULL)
@@ -217,10 +218,11 @@ static void compare_caveats(diff *d, const lic_ast_caveat *before, const lic_ast
     print_comments(after->comments, after->comment_count, &d->after);
     add_if_different(d, LIC_STR("caveat_doc_comment_changed"));
     for (size_t i = 0; i < before->parameter_count; i++)
-        compare_parameter(d, &before->parameters[i], find_parameter(after, before->parameters[i].name));
+        compare_parameter(d, before->parameters[i].name, &before->parameters[i],
+                          find_parameter(after, before->parameters[i].name));
     for (size_t i = 0; i < after->parameter_count; i++)
         if (find_parameter(before, after->parameters[i].name) == NULL)
-            compare_parameter(d, NULL, &after->parameters[i]);
+            compare_parameter(d, after->parameters[i].name, NULL, &after->parameters[i]);
     lic_format_expression(before, &d->before);
     lic_format_expression(after, &d->after);
     add_if_different(d, LIC_STR("caveat_expr_changed"));
@@ -250,11 +252,9 @@ static bool name_items(const lic_ast *ast, named *names)
     return true;
 }
 
-/* Items of the two schemas with one name; either may be NULL. */
-static void compare_items(diff *d, const lic_ast_item *before, const lic_ast_item *after)
+/* Items of the two schemas with one name; either may be NULL. some: one that is not. */
+static void compare_items(diff *d, const lic_ast_item *some, const lic_ast_item *before, const lic_ast_item *after)
 {
-    const lic_ast_item *some = before != NULL ? before : after;
-
     if (some->definition != NULL)
         d->about.definition = some->definition->name;
     else
@@ -282,10 +282,10 @@ static void compare_named_items(diff *d, const lic_ast *before, const named *bef
                                 const named *after_names)
 {
     for (size_t i = 0; i < before->item_count; i++)
-        compare_items(d, &before->items[i], find_item(after, after_names, &before->items[i]));
+        compare_items(d, &before->items[i], &before->items[i], find_item(after, after_names, &before->items[i]));
     for (size_t i = 0; i < after->item_count; i++)
         if (find_item(before, before_names, &after->items[i]) == NULL)
-            compare_items(d, NULL, &after->items[i]);
+            compare_items(d, &after->items[i], NULL, &after->items[i]);
 }
 
 static void named_init(named *names, lic_memory *memory)
