@@ -5,7 +5,8 @@
 A suite that crashes, or that fails without saying which test, counts as one failed test. The last line is
 "N passed, N failed, N skipped"; the exit status is 0 only when nothing failed.
 
-Runners that read shared test data look for it in $LICET_SHARED, or in ../shared beside the repository.
+Runners that read shared test data look for it in $LICET_SHARED, or in ../shared beside the repository. Those that need a
+Postgres find it by $LICET_TEST_POSTGRES, a connection string; unless it is set already, one is started for the run.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
+
+from postgres import PostgresError, PrivatePostgres
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -411,10 +414,34 @@ SUITES: dict[str, list[tuple[str, Callable[[], Count]]]] = {
 }
 
 
+def start_postgres() -> tuple[PrivatePostgres | None, str]:
+    """For all suites, which find it in the environment. Returns it, if it is ours to end, and what to say of it."""
+    given = os.environ.get("LICET_TEST_POSTGRES")
+    if given:
+        return None, "Postgres: the one of LICET_TEST_POSTGRES"
+    try:
+        server = PrivatePostgres().start()
+    except PostgresError as error:
+        return None, f"Postgres: none, tests that need one skip: {error}"
+    os.environ["LICET_TEST_POSTGRES"] = server.conninfo
+    return server, f"Postgres: {server.psql('SHOW server_version')}, {server.conninfo}"
+
+
 def main() -> int:
-    suites = SUITES[sys.argv[1] if len(sys.argv) > 1 else "all"]
+    chosen = sys.argv[1] if len(sys.argv) > 1 else "all"
+    server, about = (None, "") if chosen == "lint" else start_postgres()
+    if about:
+        say(about)
+    try:
+        return run_suites(SUITES[chosen], about)
+    finally:
+        if server is not None:
+            server.close()
+
+
+def run_suites(suites: list[tuple[str, Callable[[], Count]]], about: str) -> int:
     total = Count()
-    sums = []
+    sums = [about] if about else []
     for name, suite in suites:
         start = time.monotonic()
         say(name)

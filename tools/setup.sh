@@ -49,6 +49,7 @@ look() {
         need cppcheck on_path cppcheck
         need clang-tidy on_path clang-tidy
         need util-linux on_path setarch
+        need postgresql sh -c "ls /usr/lib/postgresql/*/bin/postgres"
     fi
     if [ "$level" = fuzz ]; then
         need clang on_path clang
