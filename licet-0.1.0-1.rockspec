@@ -1,5 +1,5 @@
 -- `luarocks make` in the root of the tree builds licet for the Lua that luarocks serves (5.4 or LuaJIT). Needs
--- cmake, pkg-config and the development files of jansson, libyaml, RE2 and xxhash.
+-- cmake, pkg-config and the development files of jansson, libpq, libcrypto, libyaml, RE2 and xxhash.
 rockspec_format = "3.0"
 package = "licet"
 version = "0.1.0-1"

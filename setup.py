@@ -2,6 +2,7 @@
 
 Environment:
     LICET_WITH_YAML=0         leave validation files out (then libyaml is not needed)
+    LICET_WITH_POSTGRES=0     leave Postgres out (then libpq and libcrypto are not needed)
     LICET_WERROR=1            treat warnings as errors
     LICET_SANITIZE=address    sanitizers for everything, as in -fsanitize=
 """
@@ -24,6 +25,7 @@ os.chdir(ROOT)
 
 SANITIZE = os.environ.get("LICET_SANITIZE", "")
 WITH_YAML = os.environ.get("LICET_WITH_YAML", "1") != "0"
+WITH_POSTGRES = os.environ.get("LICET_WITH_POSTGRES", "1") != "0"
 
 # RE2 is C++; what wraps it is the only C++ of the core.
 CXX_SOURCES = sorted(glob("core/*/*.cc"))
@@ -112,8 +114,22 @@ class BuildExtension(build_ext):
             return subprocess.run(command, capture_output=True).returncode == 0
 
 
+def c_sources():
+    found = glob("bindings/python/*.c") + glob("core/*/*.c") + glob("core/*/*/*.c")
+    return sorted(source for source in found if WITH_POSTGRES or not source.startswith("core/datastore/postgres/"))
+
+
 def extension():
-    packages = ["libxxhash"] + (["yaml-0.1"] if WITH_YAML else []) + (["re2"] if CXX_SOURCES else [])
+    packages = ["libxxhash"]
+    macros = [("_GNU_SOURCE", None)]
+    if WITH_YAML:
+        packages += ["yaml-0.1"]
+        macros += [("LICET_WITH_YAML", "1")]
+    if WITH_POSTGRES:
+        packages += ["libpq", "libcrypto"]
+        macros += [("LICET_WITH_POSTGRES", "1")]
+    if CXX_SOURCES:
+        packages += ["re2"]
     compile_flags = list(COMPILE_FLAGS)
     link_flags = [*LINK_FLAGS, "-Wl,--version-script=cmake/python.map"]
     if SANITIZE:
@@ -127,10 +143,10 @@ def extension():
         compile_flags += ["-Werror"]
     return Extension(
         "licet._licet",
-        sources=sorted(glob("bindings/python/*.c") + glob("core/*/*.c") + glob("core/*/*/*.c")) + CXX_SOURCES,
+        sources=c_sources() + CXX_SOURCES,
         depends=sorted(glob("bindings/python/*.h") + glob("core/**/*.h", recursive=True)) + ["setup.py"],
         include_dirs=["core", "core/include", "bindings/python"],
-        define_macros=[("_GNU_SOURCE", None)] + ([("LICET_WITH_YAML", "1")] if WITH_YAML else []),
+        define_macros=macros,
         extra_compile_args=compile_flags + pkg_config("--cflags", packages),
         extra_link_args=link_flags
         + pkg_config("--libs", packages)

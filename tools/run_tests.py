@@ -339,6 +339,7 @@ def lint() -> Count:
                     "--suppressions-list=.cppcheck",
                     "-D_GNU_SOURCE",
                     "-DLICET_WITH_YAML=1",
+                    "-DLICET_WITH_POSTGRES=1",
                     "-D__GNUC__=12",
                     "-Icore",
                     "-Icore/include",

@@ -31,6 +31,8 @@ look() {
     need libjansson-dev library jansson
     need libyaml-dev library yaml-0.1
     need libxxhash-dev library libxxhash
+    need libpq-dev library libpq
+    need libssl-dev library libcrypto
     if ls core/*/*.cc >/dev/null 2>&1; then
         need g++ on_path c++
         need libre2-dev library re2
