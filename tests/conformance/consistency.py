@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 import licet
+import stores
 from licet import Permissionship, Relationship
 from licet.testing import ManualClock
 
@@ -136,8 +137,8 @@ class World:
         text = path.read_text(encoding="utf-8")
         self.name = path.name
         self.clock = ManualClock(BEFORE)
-        self.engine = licet.open(clock=self.clock)
-        licet._licet.validate(self.engine, text.encode(), None, True)
+        self.engine = stores.open(clock=self.clock)
+        licet._licet.validate(stores.plain(self.engine), text.encode(), None, True)
         self.assertions = read_assertions(text)
         self.schema = self.engine.read_schema()
         definitions = self.schema.reflect()["definitions"]

@@ -8,6 +8,7 @@ and what is read otherwise, and why.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 import licet
 import pytest
+import stores
 from licet import Permissionship
 
 HERE = Path(__file__).resolve().parent
@@ -133,8 +135,8 @@ def going_well():
 
 
 def ask(engine, given):
-    return licet.Engine.check(
-        engine,
+    check = engine.check if isinstance(engine, stores.Engine) else functools.partial(licet.Engine.check, engine)
+    return check(
         thing(given.get("resource")),
         text(given.get("permission")),
         thing(given.get("subject")),
@@ -152,7 +154,12 @@ def touch(engine, relationships):
 
 
 def open_engine(case):
-    return licet.open(strict=case.strict, check_timeout_ms=250 * PATIENCE)
+    return stores.open(strict=case.strict, check_timeout_ms=250 * PATIENCE)
+
+
+def stored(engine):
+    """How many relationships there are."""
+    return sum(1 for _ in engine.export_relationships())
 
 
 def fixture(case, name=None):
@@ -239,11 +246,11 @@ def write(case):
     with going_well():
         engine = fixture(case)
     with engine:
-        before = engine.stats().relationships
+        before = stored(engine)
         try:
             (engine.create if case.input.get("create") else engine.touch)(*relationships)
         except licet.Error:
-            assert engine.stats().relationships == before
+            assert stored(engine) == before
             raise
         finally:
             answers(engine, case)
@@ -256,13 +263,13 @@ def delete_by_filter(case):
         engine = fixture(case)
         touch(engine, lines(case.input["relationships"]))
     with engine:
-        before = engine.stats().relationships
+        before = stored(engine)
         try:
             deleted = engine.delete_relationships(**chosen).deleted_count
             assert deleted == case.expect.get("deleted", deleted)
             engine.touch("document:d1#viewer@user:alice")  # it may have been among them
         except licet.Error:
-            assert engine.stats().relationships == before
+            assert stored(engine) == before
             raise
         finally:
             answers(engine, case)
@@ -272,11 +279,11 @@ def delete_by_filter(case):
 def load_validation(case):
     with open_engine(case) as engine:
         try:
-            *_, findings = licet._licet.validate(engine, raw(case.input["yaml"]), None)
+            *_, findings = licet._licet.validate(stores.plain(engine), raw(case.input["yaml"]), None)
             loaded = engine.read_schema().definitions
             assert not set(case.expect.get("absent_types", ())) & set(loaded)
         except licet.Error:
-            assert engine.stats().relationships == 0
+            assert stored(engine) == 0
             with pytest.raises(licet.NotFound):
                 engine.read_schema()
             raise

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import licet
 import pytest
+import stores
 from consistency import HAS, pages
 
 SHARED = Path(os.environ.get("LICET_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "conformance"
@@ -23,8 +24,8 @@ needs_shared = pytest.mark.skipif(not LOOKUPS, reason="no shared test data; see 
 
 
 def load(name):
-    engine = licet.open()
-    licet._licet.validate(engine, (MANIFEST.parent / name).read_bytes(), None, True)
+    engine = stores.open()
+    licet._licet.validate(stores.plain(engine), (MANIFEST.parent / name).read_bytes(), None, True)
     return engine
 
 

@@ -1,6 +1,6 @@
 """licet against the naive evaluator on random worlds.
 
-    python tests/differential/run.py --seed 1 --checks 1000000 [--caveats]
+    python tests/differential/run.py --seed 1 --checks 1000000 [--caveats] [--store postgres-follow]
 
 Each world is asked every question about every subject, in bulk; a sample also one by one, and once more at the exact
 revision before half of the relationships were written. Worlds without cycles are asked again under small depth
@@ -20,6 +20,7 @@ import licet
 import naive
 import worlds
 from shrink import Case, Question, agree, clock_at, described, outcome, outcome_of_error, shrunk
+from store import stores
 
 DEEP = 1000
 DENIALS_KEPT = 0.06
@@ -29,10 +30,10 @@ class Difference(Exception):
     """licet and the naive evaluator disagree."""
 
 
-def single(engine, item, consistency=licet.MINIMIZE_LATENCY):
+def single(engine, item, **consistency):
     *question, context = item
     try:
-        return outcome(engine.check(*question, context=context, consistency=consistency))
+        return outcome(engine.check(*question, context=context, **consistency))
     except licet.Error as error:
         return outcome_of_error(error)
 
@@ -115,7 +116,7 @@ class Examiner:
             return
         asked = [question for question, _ in pairs]
         earlier = list(zip(asked, self._expected(before, asked, asked[0].subject, asked[0].context)))
-        got = [single(self.engine, self._item(question), licet.at_exactly(token)) for question in asked]
+        got = [single(self.engine, self._item(question), consistency=licet.at_exactly(token)) for question in asked]
         self._compare("at the earlier revision", before, earlier, got)
 
 
@@ -149,7 +150,7 @@ def run_world(seed, seen, caveats=False):
     rng = random.Random(seed)
     world = worlds.random_world(rng, caveats=caveats)
     clock = clock_at(worlds.NOON * worlds.SECOND)
-    with licet.open(max_depth=DEEP, clock=clock) as engine:
+    with stores.open(max_depth=DEEP, clock=clock) as engine:
         engine.write_schema(worlds.schema_text(world.schema, world.caveats))
         token, before = load(rng, engine, world)
         examiner = Examiner(rng, seen, engine, world, DEEP, unfold=False)
@@ -163,7 +164,7 @@ def run_depth_world(seed, seen, caveats=False):
     world = worlds.random_world(rng, acyclic=True, caveats=caveats)
     depth = rng.choice([1, 2, 3, 4, 5, 8])
     clock = clock_at(worlds.NOON * worlds.SECOND)
-    with licet.open(max_depth=depth, clock=clock) as engine:
+    with stores.open(max_depth=depth, clock=clock) as engine:
         engine.write_schema(worlds.schema_text(world.schema, world.caveats))
         load(rng, engine, world)
         examiner = Examiner(rng, seen, engine, world, depth, unfold=True)
@@ -187,6 +188,7 @@ def main(argv=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--checks", type=int, default=20000)
     parser.add_argument("--caveats", action="store_true", help="relationships with caveats and expirations")
+    stores.add_argument(parser)
     arguments = parser.parse_args(argv)
     seen = collections.Counter()
     differences = worlds_run = 0
@@ -203,8 +205,16 @@ def main(argv=None):
             last = time.monotonic()
             print("  %d checks, %d worlds, %d differences" % (sum(seen.values()), worlds_run, differences), flush=True)
     print(
-        "%d checks in %d worlds, seed %d, %.0f s: %s; %d differences"
-        % (sum(seen.values()), worlds_run, arguments.seed, time.monotonic() - started, summary(seen), differences)
+        "%s: %d checks in %d worlds, seed %d, %.0f s: %s; %d differences"
+        % (
+            arguments.store,
+            sum(seen.values()),
+            worlds_run,
+            arguments.seed,
+            time.monotonic() - started,
+            summary(seen),
+            differences,
+        )
     )
     return 1 if differences else 0
 

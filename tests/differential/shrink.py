@@ -12,6 +12,7 @@ import licet
 import naive
 import worlds
 from licet.testing import ManualClock
+from store import stores
 
 MOST_TRIES = 4000
 
@@ -84,7 +85,7 @@ def load(engine, world):
 
 def disagreement(case):
     """The first one of a case, or None."""
-    with licet.open(max_depth=case.max_depth, clock=clock_at(case.now)) as engine:
+    with stores.open(max_depth=case.max_depth, clock=clock_at(case.now)) as engine:
         load(engine, case.world)
         results = engine.check_bulk([question.item() for question in case.questions])
     for question, result in zip(case.questions, results):
