@@ -50,7 +50,7 @@ static scenario read_scenario(const char *folder, const char *name, const char *
 static size_t call(licet_engine *engine, const scenario *s, size_t at, licet_result *results)
 {
     licet_error      *error   = NULL;
-    licet_consistency latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     size_t            allowed = 0;
 
     if (s->group == 1) {

@@ -34,7 +34,7 @@ bool consistency_parse(licet_str text, licet_consistency *consistency)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         if (!form_matches(&forms[i], text))
             continue;
-        *consistency = (licet_consistency){ forms[i].freshness, { NULL, 0 } };
+        *consistency = (licet_consistency){ forms[i].freshness, { NULL, 0 }, false };
         if (forms[i].has_token)
             consistency->token = (licet_str){ text.data + forms[i].text.size, text.size - forms[i].text.size };
         return true;

@@ -84,7 +84,7 @@ static bool boolean_at(const reader *r, int index)
 
 static licet_consistency consistency_at(const reader *r, int index)
 {
-    licet_consistency consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
 
     if (!consistency_parse(string_at(r, index), &consistency))
         refuse_value(r, "licet.FULL, licet.MINIMIZE_LATENCY, licet.at_least(token) or licet.at_exactly(token)");

@@ -399,7 +399,7 @@ static void push_item(lua_State *L, int shared, const engine_box *engine, licet_
 static int engine_check_bulk(lua_State *L)
 {
     engine_box          *self        = engine_from_lua(L, 1);
-    licet_consistency    consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency    consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     reader               r           = READER_INIT(L, 2);
     licet_error         *error       = NULL;
     licet_status         status;

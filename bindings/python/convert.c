@@ -169,7 +169,7 @@ bool consistency_from_py(module_state *state, PyObject *value, licet_consistency
     PyObject *const *fields;
     long             freshness;
 
-    *consistency = (licet_consistency){ LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    *consistency = (licet_consistency){ LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     if (value == NULL || value == Py_None)
         return true;
     fields = record_fields(state, RECORD_consistency, value);

@@ -6,6 +6,8 @@
 
 /* Milliseconds since an arbitrary start; never runs backwards. */
 uint64_t lic_monotonic_ms(void);
+/* The same, at most 10 ms behind, in a fraction of the time. */
+uint64_t lic_monotonic_coarse_ms(void);
 /* Nanoseconds since 1970, UTC. */
 int64_t lic_wall_ns(void);
 

@@ -1,6 +1,8 @@
 /* What all stores share. */
 #include "datastore/datastore.h"
 
+#include "datastore/relationship.h"
+
 void lic_store_changes_end(lic_store_change *changes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -106,4 +108,38 @@ int lic_edge_compare(const lic_edge *a, const lic_edge *b)
         right = lic_ref_key(b->subject);
     }
     return left < right ? -1 : left > right;
+}
+
+licet_status lic_fail_exists(lic_memory *memory, const licet_relationship *relationship, licet_error **error)
+{
+    lic_str      shown;
+    lic_text     text;
+    licet_status status;
+
+    lic_text_init(&text, memory);
+    status = lic_relationship_print(relationship, &text, error);
+    if (status == LICET_OK && text.failed)
+        status = lic_fail_memory(error);
+    shown = lic_text_str(&text);
+    if (status == LICET_OK)
+        status = lic_fail_reason(error, LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "ATTEMPT_TO_RECREATE_RELATIONSHIP",
+                                 LIC_NOWHERE, "could not create relationship %Q, as it exists already", &shown);
+    lic_text_free(&text);
+    return status;
+}
+
+licet_status lic_fail_expectation(size_t index, bool must_match, licet_error **error)
+{
+    return lic_fail_reason(error, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT,
+                           "WRITE_OR_DELETE_PRECONDITION_FAILURE", LIC_NOWHERE,
+                           must_match ? "precondition %zu does not hold: no relationship matches"
+                                      : "precondition %zu does not hold: a relationship matches",
+                           index + 1);
+}
+
+licet_status lic_fail_too_many(uint64_t limit, licet_error **error)
+{
+    return lic_fail_reason(
+        error, LICET_INVALID_ARGUMENT, LICET_KIND_LIMIT, "TOO_MANY_RELATIONSHIPS_FOR_TRANSACTIONAL_DELETE", LIC_NOWHERE,
+        "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
 }

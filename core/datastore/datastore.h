@@ -1,7 +1,8 @@
-/* What the engine needs of a store of relationships. One implementation so far: memory/.
+/* What the engine needs of a store of relationships and schemas: memory/, where the graph itself is the truth, and
+ * postgres/, where the database is and the graph follows it.
  *
- * Writing goes begin, reads and changes, end: one writer at a time, and what is read in between is the head. The
- * judging (shapes, names, types, preconditions) is the engine's and the same for every store. Reading goes
+ * The judging (shapes, names, types) is the engine's and the same for every store: it is done by the schema in force at
+ * some moment, without a lock, and the store makes sure that the schema still is when the write happens. Reading goes
  * through a snapshot that the caller has pinned. */
 #ifndef LIC_DATASTORE_DATASTORE_H
 #define LIC_DATASTORE_DATASTORE_H
@@ -9,6 +10,7 @@
 #include "base/arena.h"
 #include "datastore/attribute.h"
 #include "datastore/filter.h"
+#include "datastore/schemas.h"
 #include "datastore/typing.h"
 #include "graph/graph.h"
 
@@ -63,24 +65,62 @@ typedef struct lic_store_revision {
     lic_str       metadata; /* not given: none */
 } lic_store_revision;
 
+/* A precondition. */
+typedef struct lic_expectation {
+    lic_filter   filter;
+    licet_filter asked; /* the same, as the request has it */
+    bool         must_match;
+} lic_expectation;
+
+/* What every write is about, beside its changes. */
+typedef struct lic_store_write {
+    const licet_schema    *schema; /* by which everything was judged. Held by the caller */
+    const lic_expectation *expectations;
+    size_t                 expectation_count;
+    lic_str                metadata; /* not given: none. Kept as long as changes are, or drops what is older */
+    lic_instant            now;      /* what has expired then matches no expectation */
+} lic_store_write;
+
+/* What became of a write. */
+typedef struct lic_store_outcome {
+    bool        is_stale; /* not done, status OK: another schema is in force. Judge again */
+    uint64_t    revision; /* from which this process shows it; 0: later than it ever will under a number */
+    uint64_t    count;    /* of what was deleted, or imported */
+    licet_token token;    /* of stores that make their own */
+} lic_store_outcome;
+
+typedef struct lic_store_erasure {
+    lic_filter   filter;
+    licet_filter asked; /* the same, as the request has it */
+    uint64_t     limit; /* 0: none. More than that many that have not expired are an error unless partial is allowed */
+    bool         allow_partial;
+} lic_store_erasure;
+
 typedef struct lic_store_methods {
-    /* The write lock. `head` is the newest revision. */
-    void (*begin)(lic_store *store, uint64_t *head);
-    void (*end)(lic_store *store);
+    /* Pins what the consistency asks for, waiting for it if need be. NULL: the graph's head is always the truth, and a
+     * token names a revision of the graph. */
+    licet_status (*pin)(lic_store *store, const licet_consistency *consistency, lic_snapshot *snapshot,
+                        licet_error **error);
+    /* The token of a pinned or remembered revision; empty when it can't be told any more. NULL as above. */
+    void (*token)(lic_store *store, uint64_t revision, licet_token *token);
+    /* Waits until a default request can be answered. NULL: at once. */
+    licet_status (*await)(lic_store *store, uint64_t until_ms, licet_error **error);
 
-    /* Between begin and end, and there the last thing before apply or erase: what that commits has this metadata. It is
-     * kept as long as changes are, or drops what is older. Copied. OUT_OF_MEMORY. */
-    licet_status (*annotate)(lic_store *store, lic_str metadata, licet_error **error);
+    /* Applies all changes, or none and says why (PRECONDITION_FAILED, ALREADY_EXISTS, OUT_OF_MEMORY). No changes make a
+     * revision too. May take payloads of attributes out of the changes. What has expired is still there. */
+    licet_status (*apply)(lic_store *store, const lic_store_write *write, lic_store_change *changes, size_t count,
+                          lic_store_outcome *outcome, licet_error **error);
 
-    /* Between begin and end: applies all changes, or none and says why (ALREADY_EXISTS, OUT_OF_MEMORY). No changes
-     * make a revision too. Takes payloads of attributes out of the changes. What has expired is still there. */
-    licet_status (*apply)(lic_store *store, lic_store_change *changes, size_t count, uint64_t *revision,
-                          licet_error **error);
+    /* Deletes what matches, expired or not. */
+    licet_status (*erase)(lic_store *store, const lic_store_write *write, const lic_store_erasure *erasure,
+                          lic_store_outcome *outcome, licet_error **error);
 
-    /* Between begin and end: deletes what matches, expired or not. With a limit, more than that many that have not
-     * expired are an error unless partial is allowed. *count is the number deleted. */
-    licet_status (*erase)(lic_store *store, const lic_filter *filter, lic_instant now, uint64_t limit,
-                          bool allow_partial, uint64_t *count, uint64_t *revision, licet_error **error);
+    /* Puts a schema in force if what is stored allows it (SCHEMA_ERROR), and with it, in the same revision, the changes
+     * of a load into an empty store (MISUSE for one that is not). Takes *schema and leaves NULL where it succeeds. */
+    licet_status (*replace_schema)(lic_store *store, licet_schema **schema, lic_instant now, lic_store_outcome *outcome,
+                                   licet_error **error);
+    licet_status (*load)(lic_store *store, licet_schema **schema, lic_store_change *changes, size_t count,
+                         licet_error **error);
 
     /* At most `most` rows that match and have not expired, the first ones behind `after` (NULL: the first of all). */
     licet_status (*read)(lic_store *store, const lic_snapshot *snapshot, const lic_filter *filter, lic_instant now,
@@ -96,24 +136,51 @@ typedef struct lic_store_methods {
 
     /* An import: any number of changes, all CREATE, taken in parts and applied as one. */
     licet_status (*import_begin)(lic_store *store, lic_store_import **import, licet_error **error);
-    /* Between begin and end. Takes payloads of attributes out of the changes. ALREADY_EXISTS for what is in the
-     * import twice. After a failure the import can only be ended. */
+    /* May take payloads of attributes out of the changes. ALREADY_EXISTS for what is in the import twice. After a failure
+     * the import can only be ended. */
     licet_status (*import_add)(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                licet_error **error);
-    /* Between begin and end: applies all of it, or none and says why, as apply does. */
-    licet_status (*import_commit)(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
-                                  licet_error **error);
+    /* Applies all of it, or none and says why, as apply does. schema: by which all were judged; NULL: there were none. */
+    licet_status (*import_commit)(lic_store *store, lic_store_import *import, const licet_schema *schema,
+                                  lic_store_outcome *outcome, licet_error **error);
     void (*import_end)(lic_store *store, lic_store_import *import); /* NULL is fine */
 
-    /* In the child of a fork, which was made under the write lock: other threads are gone, with what they held. */
-    void (*after_fork)(lic_store *store);
+    /* Removes from where the truth is what no revision needs. NULL: nothing to do. */
+    licet_status (*collect)(lic_store *store, uint64_t *removed, licet_error **error);
+    /* Adds what it knows to statistics that the engine has begun. NULL: nothing. */
+    void (*measure)(lic_store *store, licet_stats *stats);
 
+    /* Around a fork, which is made under the graph's write lock. In the child other threads are gone, with what they
+     * held. The first two may be NULL. */
+    void (*before_fork)(lic_store *store);
+    void (*after_fork_parent)(lic_store *store);
+    void (*after_fork_child)(lic_store *store);
+
+    /* Ends what waits, and threads; calls in progress and later ones answer CLOSED. Twice is fine. NULL: nothing waits. */
+    void (*stop)(lic_store *store);
     void (*free)(lic_store *store);
 } lic_store_methods;
 
 struct lic_store {
     const lic_store_methods *methods;
+    /* Until then (lic_monotonic_coarse_ms()) the graph's head is fresh enough for who does not ask for more; it ends a
+     * little before it must. LIC_STORE_ALWAYS: the head is the truth, whatever is asked for. */
+    _Atomic uint64_t fresh_until_ms;
 };
+
+#define LIC_STORE_ALWAYS UINT64_MAX
+
+/* What the parts of an engine are to a store. */
+typedef struct lic_store_host {
+    lic_memory  *memory;
+    lic_names   *names; /* written under the graph's write lock only */
+    lic_graph   *graph;
+    lic_schemas *schemas;
+    bool         strict;
+    void (*committed)(void *context); /* the graph has a new revision. Not under a lock */
+    void     *context;
+    licet_log log;
+} lic_store_host;
 
 /* An edge's attribute as a row's, in the arena: the graph's may go when nobody is pinned. NULL: out of memory. */
 const lic_row_attribute *lic_row_attribute_new(lic_arena *arena, const lic_attribute *attribute);
@@ -123,6 +190,12 @@ void lic_row_relationship(const lic_names *names, const lic_row *row, licet_rela
 
 /* Does the filter select the row, whatever its attribute? */
 bool lic_filter_selects(const lic_names *names, const lic_filter *filter, const lic_row *row);
+
+/* What every store says of a relationship that is there already, of an expectation that does not hold (counted from 0),
+ * of an erasure of too much. Memory for the text of the first. */
+licet_status lic_fail_exists(lic_memory *memory, const licet_relationship *relationship, licet_error **error);
+licet_status lic_fail_expectation(size_t index, bool must_match, licet_error **error);
+licet_status lic_fail_too_many(uint64_t limit, licet_error **error);
 
 /* Order of rows: <0, 0, >0. */
 int lic_edge_compare(const lic_edge *a, const lic_edge *b);

@@ -1,6 +1,6 @@
 /* A withdrawn entry stays at the head of the list, since a reader may be looking at it, with a revision that nobody
  * has; the next schema takes its place. */
-#include "engine/schemas.h"
+#include "datastore/schemas.h"
 
 #define NEVER UINT64_MAX
 

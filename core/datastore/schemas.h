@@ -3,8 +3,8 @@
  * A list, newest first. Readers walk it without a lock, for a revision that they have pinned. Law: an entry is in the
  * list before its revision can be pinned, and leaves it only when no revision that can be pinned needs it and every
  * reader has gone who had pinned one that did. */
-#ifndef LIC_ENGINE_SCHEMAS_H
-#define LIC_ENGINE_SCHEMAS_H
+#ifndef LIC_DATASTORE_SCHEMAS_H
+#define LIC_DATASTORE_SCHEMAS_H
 
 #include "graph/graph.h"
 #include "schema/schema.h"

@@ -443,7 +443,7 @@ licet_status lic_check_bulk_at(const licet_engine *engine, const lic_snapshot *s
                                const licet_check_request *requests, size_t count, licet_result *results,
                                licet_error **error)
 {
-    static const licet_consistency no_matter = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    static const licet_consistency no_matter = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     licet_status                   status    = records_check(requests, results, count, error);
 
     if (status == LICET_OK)

@@ -67,12 +67,6 @@ static licet_status check_at(const licet_engine *engine, const lic_snapshot *sna
     return status;
 }
 
-/* Is it about the head, so that it can't be refused? */
-static bool is_at_head(const licet_consistency *consistency)
-{
-    return consistency->freshness == LICET_MINIMIZE_LATENCY || consistency->freshness == LICET_FULLY_CONSISTENT;
-}
-
 /* At the head, without a context or with one that was read before (and its size judged). The pin alone keeps the engine
  * open as the gate would, since closing waits for readers too: the gate's two locked additions would be a tenth of a
  * direct check. */
@@ -140,7 +134,7 @@ static licet_status check_with_context(const licet_engine *engine, const licet_c
 
     lic_arena_init(&arena, engine->memory);
     LIC_TRY(lic_request_context_check(request, error));
-    if (lic_str_given(request->context) || !is_at_head(&request->consistency))
+    if (lic_str_given(request->context) || !lic_engine_head_suffices(engine, &request->consistency))
         LIC_TRY(lic_question_check("", request, false, error));
     LIC_TRY(lic_request_context_read("", request, engine->strict, &arena, &values, &wire_bytes, error));
     LIC_TRY(check_under(engine, request, &values, wire_bytes, result, error));
@@ -162,7 +156,8 @@ licet_status licet_check(licet_engine *engine, const licet_check_request *reques
         return lic_fail_record(error, "result");
     if (!LIC_RECORD_KNOWN(request))
         return lic_fail_record(error, "request");
-    if (lic_engine_is(engine) && is_at_head(&request->consistency) && !lic_str_given(request->context))
+    if (lic_engine_is(engine) && !lic_str_given(request->context) &&
+        lic_engine_head_suffices(engine, &request->consistency))
         return check_head(engine, request, result, error);
     status = lic_engine_enter(engine, &call, error);
     if (status != LICET_OK)
@@ -175,9 +170,9 @@ licet_status licet_check(licet_engine *engine, const licet_check_request *reques
 
 bool licet_check_may_block(const licet_engine *engine, const licet_check_request *request)
 {
-    (void)engine;
-    (void)request;
-    return false;
+    return lic_engine_is(engine) && LIC_RECORD_KNOWN(request) && !request->consistency.no_wait &&
+           atomic_load_explicit(&engine->store->fresh_until_ms, memory_order_relaxed) != LIC_STORE_ALWAYS &&
+           !lic_engine_head_suffices(engine, &request->consistency);
 }
 
 /* One block: the views, and behind them the names. */
@@ -230,5 +225,5 @@ void licet_result_token(const licet_engine *engine, const licet_result *result, 
     token->text[0] = '\0';
     if (engine != NULL && engine->tag == LIC_ENGINE_TAG && result != NULL && result->status == LICET_OK &&
         result->revision != 0)
-        lic_token_make(&engine->identity, result->revision, token);
+        lic_engine_token(engine, result->revision, token);
 }

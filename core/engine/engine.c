@@ -1,8 +1,8 @@
 /* Opening, closing, consistency. */
 #include "engine/engine.h"
 
-#include "base/clock.h"
 #include "datastore/memory/memory.h"
+#include "engine/database.h"
 #include "engine/registry.h"
 
 licet_status lic_fail_record(licet_error **error, const char *name)
@@ -12,6 +12,7 @@ licet_status lic_fail_record(licet_error **error, const char *name)
 
 /* ---------------------------------------------------------------- options */
 
+#define MEMORY_URI LIC_STR("memory:")
 #define MIB (UINT64_C(1) << 20)
 #define HOUR_MS UINT64_C(3600000)
 
@@ -49,6 +50,14 @@ static licet_status allocator_check(const licet_allocator *allocator, licet_erro
                     "option allocator: all three functions or none of them must be given");
 }
 
+static licet_status mode_check(licet_mode mode, licet_error **error)
+{
+    if (mode == LICET_MODE_AUTO || mode == LICET_MODE_FOLLOW || mode == LICET_MODE_PREFETCH)
+        return LICET_OK;
+    return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
+                    "option mode: %d is none of auto, follow and prefetch", (int)mode);
+}
+
 licet_status lic_options_check(licet_options *o, licet_error **error)
 {
     licet_status status;
@@ -59,6 +68,13 @@ licet_status lic_options_check(licet_options *o, licet_error **error)
     LIC_TRY(option_check("max_steps", &o->max_steps, 1000000, 1000, 1000000000, error));
     LIC_TRY(option32_check("check_timeout_ms", &o->check_timeout_ms, 250, 1, 600000, error));
     LIC_TRY(option_check("history_window_ms", &o->history_window_ms, 24 * HOUR_MS, 1, 30 * 24 * HOUR_MS, error));
+    LIC_TRY(option32_check("poll_interval_ms", &o->poll_interval_ms, 100, 10, 60000, error));
+    LIC_TRY(option32_check("max_staleness_ms", &o->max_staleness_ms, 5000, 100, 600000, error));
+    LIC_TRY(option32_check("wait_timeout_ms", &o->wait_timeout_ms, 2000, 10, 600000, error));
+    LIC_TRY(option32_check("write_timeout_ms", &o->write_timeout_ms, 5000, 10, 600000, error));
+    LIC_TRY(option32_check("max_connections", &o->max_connections, 4, 1, 64, error));
+    LIC_TRY(option_check("gc_window_ms", &o->gc_window_ms, 24 * HOUR_MS, 1000, 30 * 24 * HOUR_MS, error));
+    LIC_TRY(mode_check(o->mode, error));
 done:
     return status;
 }
@@ -101,17 +117,39 @@ static licet_status add_empty_schema(licet_engine *engine, licet_error **error)
 /* Revision 1 is the empty store: 0 is left to say that there is no revision. */
 static licet_status begin_history(licet_engine *engine, licet_error **error)
 {
-    const lic_store_methods *methods = engine->store->methods;
-    uint64_t                 revision;
-    licet_status             status;
+    uint64_t revision;
+    bool     done;
 
-    methods->begin(engine->store, &revision);
-    status = methods->apply(engine->store, NULL, 0, &revision, error);
-    methods->end(engine->store);
-    return status;
+    lic_graph_lock(engine->graph);
+    done = lic_graph_apply(engine->graph, NULL, 0, &revision);
+    lic_graph_unlock(engine->graph);
+    return done ? LICET_OK : lic_fail_memory(error);
 }
 
-static licet_status engine_fill(licet_engine *engine, const licet_options *options, licet_error **error)
+static void tell_feed(void *engine)
+{
+    lic_feed_tell(&((licet_engine *)engine)->feed);
+}
+
+static licet_status open_store(licet_engine *engine, licet_str uri, const licet_options *options, licet_error **error)
+{
+    const lic_store_host host = { .memory    = engine->memory,
+                                  .names     = engine->names,
+                                  .graph     = engine->graph,
+                                  .schemas   = &engine->schemas,
+                                  .strict    = engine->strict,
+                                  .committed = tell_feed,
+                                  .context   = engine,
+                                  .log       = options->log };
+
+    if (lic_str_equal(uri, MEMORY_URI)) {
+        engine->store = lic_memory_store_new(&host);
+        return engine->store != NULL ? LICET_OK : lic_fail_memory(error);
+    }
+    return lic_database_open(&host, uri, options, &engine->store, error);
+}
+
+static licet_status engine_fill(licet_engine *engine, licet_str uri, const licet_options *options, licet_error **error)
 {
     const lic_graph_options graph_options = { .history_window_ms = options->history_window_ms,
                                               .release_payload   = lic_attribute_release_payload };
@@ -128,14 +166,14 @@ static licet_status engine_fill(licet_engine *engine, const licet_options *optio
     engine->graph = lic_graph_new(engine->memory, engine->names, &graph_options);
     if (engine->graph == NULL)
         return lic_fail_memory(error);
-    engine->store = lic_memory_store_new(engine->memory, engine->graph, engine->names);
-    if (engine->store == NULL)
-        return lic_fail_memory(error);
     if (!lic_identity_init(&engine->identity))
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                         "the system gives no random numbers");
-    status = add_empty_schema(engine, error);
-    return status == LICET_OK ? begin_history(engine, error) : status;
+    LIC_TRY(add_empty_schema(engine, error));
+    LIC_TRY(begin_history(engine, error));
+    LIC_TRY(open_store(engine, uri, options, error));
+done:
+    return status;
 }
 
 /* A URI may hold a password, so none is ever repeated in a message. */
@@ -154,9 +192,10 @@ licet_status licet_open(licet_str uri, const licet_options *options, licet_engin
         return lic_fail_record(error, "options");
     if (options != NULL)
         checked = *options;
-    if (!lic_str_given(uri) || !lic_str_equal(uri, LIC_STR("memory:")))
-        return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
-                        "expected the URI \"memory:\", the one store of this version");
+    if (!lic_str_given(uri) || (!lic_str_equal(uri, MEMORY_URI) && !lic_database_is(uri)))
+        return lic_fail(
+            error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
+            "expected the URI \"memory:\", or one of Postgres (\"postgresql://...\", \"host=... dbname=...\")");
     status = lic_options_check(&checked, error);
     if (status != LICET_OK)
         return status;
@@ -172,7 +211,7 @@ licet_status licet_open(licet_str uri, const licet_options *options, licet_engin
     made->tag    = LIC_ENGINE_TAG;
     atomic_init(&made->references, 1);
     lic_schemas_init(&made->schemas, memory);
-    status = engine_fill(made, &checked, error);
+    status = engine_fill(made, uri, &checked, error);
     if (status == LICET_OK && !lic_registry_add(made))
         status = lic_fail_memory(error);
     if (status == LICET_OK)
@@ -188,6 +227,8 @@ void licet_close(licet_engine *engine)
 {
     if (!lic_engine_is(engine))
         return;
+    if (engine->store->methods->stop != NULL)
+        engine->store->methods->stop(engine->store);
     lic_gate_close(&engine->gate);
     lic_feed_wake(&engine->feed);
     lic_graph_await_readers(engine->graph);
@@ -278,6 +319,8 @@ licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency 
     uint64_t     revision;
     licet_status status;
 
+    if (engine->store->methods->pin != NULL)
+        return engine->store->methods->pin(engine->store, consistency, snapshot, error);
     switch (consistency->freshness) {
     case LICET_MINIMIZE_LATENCY:
     case LICET_FULLY_CONSISTENT:
@@ -292,4 +335,62 @@ licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency 
     }
     return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                     "consistency: %d is none of the four kinds", (int)consistency->freshness);
+}
+
+licet_status lic_engine_pin_newest(const licet_engine *engine, lic_snapshot *snapshot, licet_error **error)
+{
+    const licet_consistency newest = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
+
+    return lic_engine_pin(engine, &newest, snapshot, error);
+}
+
+void lic_engine_token(const licet_engine *engine, uint64_t revision, licet_token *token)
+{
+    if (engine->store->methods->token != NULL)
+        engine->store->methods->token(engine->store, revision, token);
+    else
+        lic_token_make(&engine->identity, revision, token);
+}
+
+void lic_engine_outcome_token(const licet_engine *engine, const lic_store_outcome *outcome, licet_token *token)
+{
+    if (engine->store->methods->token != NULL)
+        *token = outcome->token;
+    else
+        lic_engine_token(engine, outcome->revision, token);
+}
+
+licet_status licet_await_ready(licet_engine *engine, uint32_t timeout_ms, licet_error **error)
+{
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    if (engine->store->methods->await != NULL)
+        status = engine->store->methods->await(engine->store, lic_monotonic_ms() + timeout_ms, error);
+    lic_engine_leave(&call);
+    return status;
+}
+
+licet_status licet_collect_garbage(licet_engine *engine, uint64_t *removed, licet_error **error)
+{
+    uint64_t     count = 0;
+    lic_call     call;
+    licet_status status;
+
+    lic_error_begin(error);
+    if (removed != NULL)
+        *removed = 0;
+    status = lic_engine_enter(engine, &call, error);
+    if (status != LICET_OK)
+        return status;
+    if (engine->store->methods->collect != NULL)
+        status = engine->store->methods->collect(engine->store, &count, error);
+    if (status == LICET_OK && removed != NULL)
+        *removed = count;
+    lic_engine_leave(&call);
+    return status;
 }

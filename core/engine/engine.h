@@ -8,10 +8,10 @@
 #ifndef LIC_ENGINE_ENGINE_H
 #define LIC_ENGINE_ENGINE_H
 
+#include "base/clock.h"
 #include "datastore/datastore.h"
 #include "engine/feed.h"
 #include "engine/gate.h"
-#include "engine/schemas.h"
 #include "engine/token.h"
 #include "eval/eval.h"
 
@@ -65,6 +65,24 @@ static inline void lic_engine_leave(lic_call *call)
 /* Inside a call. Pins the revision that the consistency asks for: INVALID_TOKEN, REVISION_EXPIRED, INVALID_ARGUMENT. */
 licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency *consistency, lic_snapshot *snapshot,
                             licet_error **error);
+
+/* Is the graph's head what the consistency asks for, without a word to the store? */
+static inline bool lic_engine_head_suffices(const licet_engine *engine, const licet_consistency *consistency)
+{
+    const uint64_t until = atomic_load_explicit(&engine->store->fresh_until_ms, memory_order_relaxed);
+
+    if (until == LIC_STORE_ALWAYS)
+        return consistency->freshness == LICET_MINIMIZE_LATENCY || consistency->freshness == LICET_FULLY_CONSISTENT;
+    return consistency->freshness == LICET_MINIMIZE_LATENCY && lic_monotonic_coarse_ms() < until;
+}
+
+/* The head, for what goes by the schema in force: as fresh as no consistency asks for less. UNAVAILABLE. */
+licet_status lic_engine_pin_newest(const licet_engine *engine, lic_snapshot *snapshot, licet_error **error);
+
+/* The token that names a revision. Empty: it can't be told any more. */
+void lic_engine_token(const licet_engine *engine, uint64_t revision, licet_token *token);
+/* Of what a write did. */
+void lic_engine_outcome_token(const licet_engine *engine, const lic_store_outcome *outcome, licet_token *token);
 
 /* The same for an exact revision. */
 licet_status lic_engine_pin_at(const licet_engine *engine, uint64_t revision, lic_snapshot *snapshot,

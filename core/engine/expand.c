@@ -227,7 +227,7 @@ void licet_tree_token(const licet_tree *tree, licet_token *token)
         return;
     token->text[0] = '\0';
     if (is_tree(tree))
-        lic_token_make(&tree->engine->identity, tree->revision, token);
+        lic_engine_token(tree->engine, tree->revision, token);
 }
 
 void licet_tree_release(licet_tree *tree)

@@ -222,7 +222,7 @@ static bool tell(const telling *t, const lic_steps *steps)
         if (!tell_step(t, &steps->items[i], &trace->nodes[i]))
             return false;
     trace->count = steps->count;
-    lic_token_make(&trace->engine->identity, t->snapshot->revision, &trace->token);
+    lic_engine_token(trace->engine, t->snapshot->revision, &trace->token);
     return true;
 }
 

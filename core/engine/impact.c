@@ -205,13 +205,12 @@ done:
 
 static licet_status begin(impact *s, const licet_impact_request *request, licet_error **error)
 {
-    lic_store   *store = s->base.engine->store;
-    uint64_t     head;
+    lic_graph   *graph = s->base.engine->graph;
     licet_status status;
 
-    store->methods->begin(store, &head);
+    lic_graph_lock(graph);
     status = begin_at(s, request, error);
-    store->methods->end(store);
+    lic_graph_unlock(graph);
     return status;
 }
 

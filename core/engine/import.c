@@ -98,20 +98,29 @@ done:
     return status;
 }
 
-/* Under the write lock. All relationships of an import are judged by one schema, and that is still in force when they
- * become visible. */
-static licet_status same_schema(licet_import *import, uint64_t head, licet_error **error)
+static licet_status fail_replaced(licet_error **error)
 {
-    licet_schema *current = (licet_schema *)lic_schemas_at(&import->engine->schemas, head);
-
-    if (import->schema == NULL) {
-        licet_schema_retain(current);
-        import->schema = current;
-    }
-    if (import->schema == current)
-        return LICET_OK;
     return lic_fail(error, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT, LIC_NOWHERE,
                     "the schema was replaced while the import was under way: import again");
+}
+
+/* All relationships of an import are judged by one schema, and that is still in force when they become visible: the
+ * store looks at that again. */
+static licet_status same_schema(licet_import *import, licet_error **error)
+{
+    const licet_schema *current;
+    lic_snapshot        head;
+    licet_status        status = lic_engine_pin_newest(import->engine, &head, error);
+
+    if (status != LICET_OK)
+        return status;
+    current = lic_schemas_at(&import->engine->schemas, head.revision);
+    if (import->schema == NULL) {
+        import->schema = (licet_schema *)current;
+        licet_schema_retain(import->schema);
+    }
+    lic_snapshot_unpin(&head);
+    return import->schema == current ? LICET_OK : fail_replaced(error);
 }
 
 static licet_status type_part(part *p, const licet_relationship *relationships)
@@ -131,15 +140,12 @@ done:
 static licet_status hand_over(part *p, const licet_relationship *relationships)
 {
     lic_store   *store = p->import->engine->store;
-    uint64_t     head;
     licet_status status;
 
-    store->methods->begin(store, &head);
-    LIC_TRY(same_schema(p->import, head, p->error));
+    LIC_TRY(same_schema(p->import, p->error));
     LIC_TRY(type_part(p, relationships));
     LIC_TRY(store->methods->import_add(store, p->import->inside, p->changes, p->count, p->error));
 done:
-    store->methods->end(store);
     return status;
 }
 
@@ -184,27 +190,19 @@ licet_status licet_import_add(licet_import *import, const licet_relationship *re
     return status;
 }
 
-static licet_status commit(licet_import *import, uint64_t *count, uint64_t *revision, licet_error **error)
+static licet_status commit(licet_import *import, lic_store_outcome *outcome, licet_error **error)
 {
-    lic_store   *store = import->engine->store;
-    uint64_t     head;
-    licet_status status;
+    lic_store   *store  = import->engine->store;
+    licet_status status = store->methods->import_commit(store, import->inside, import->schema, outcome, error);
 
-    store->methods->begin(store, &head);
-    LIC_TRY(same_schema(import, head, error));
-    LIC_TRY(store->methods->import_commit(store, import->inside, count, revision, error));
-done:
-    store->methods->end(store);
-    lic_feed_tell(&import->engine->feed);
-    return status;
+    return status == LICET_OK && outcome->is_stale ? fail_replaced(error) : status;
 }
 
 licet_status licet_import_commit(licet_import *import, uint64_t *count, licet_token *token, licet_error **error)
 {
-    uint64_t     created  = 0;
-    uint64_t     revision = 0;
-    lic_call     call;
-    licet_status status;
+    lic_store_outcome outcome = { .revision = 0 };
+    lic_call          call;
+    licet_status      status;
 
     lic_error_begin(error);
     if (count != NULL)
@@ -214,12 +212,12 @@ licet_status licet_import_commit(licet_import *import, uint64_t *count, licet_to
     status = import_enter(import, &call, error);
     if (status != LICET_OK)
         return status;
-    status        = commit(import, &created, &revision, error);
+    status        = commit(import, &outcome, error);
     import->ended = true;
     if (status == LICET_OK && count != NULL)
-        *count = created;
+        *count = outcome.count;
     if (status == LICET_OK && token != NULL)
-        lic_token_make(&import->engine->identity, revision, token);
+        lic_engine_outcome_token(import->engine, &outcome, token);
     lic_engine_leave(&call);
     return status;
 }

@@ -4,7 +4,6 @@
 typedef struct loading {
     licet_engine             *engine;
     lic_arena                 arena;
-    uint64_t                  head;
     const licet_relationship *relationships;
     size_t                    count;
     lic_store_change         *changes;
@@ -12,17 +11,6 @@ typedef struct loading {
     size_t                   *culprit;
     licet_error             **error;
 } loading;
-
-static licet_status require_empty(loading *l)
-{
-    lic_graph_sizes sizes;
-
-    lic_graph_measure(l->engine->graph, &sizes);
-    if (sizes.edges == 0 && lic_schemas_at(&l->engine->schemas, l->head)->program->definition_count == 0)
-        return LICET_OK;
-    return lic_fail(l->error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
-                    "a validation file is loaded into an engine without schema and relationships; this one has some");
-}
 
 static licet_status add_change(loading *l, const lic_program *program, const licet_relationship *relationship)
 {
@@ -56,22 +44,6 @@ static licet_status type_all(loading *l, const lic_program *program)
     return status;
 }
 
-static licet_status load_inside(loading *l, licet_schema **schema)
-{
-    licet_engine *engine = l->engine;
-    uint64_t      revision;
-    licet_status  status;
-
-    LIC_TRY(type_all(l, (*schema)->program));
-    if (!lic_schemas_add(&engine->schemas, l->head + 1, schema))
-        return lic_fail_memory(l->error);
-    status = engine->store->methods->apply(engine->store, l->changes, l->change_count, &revision, l->error);
-    if (status != LICET_OK)
-        lic_schemas_withdraw(&engine->schemas);
-done:
-    return status;
-}
-
 licet_status lic_engine_load(licet_engine *engine, const licet_schema_request *request,
                              const licet_relationship *relationships, size_t count, size_t *culprit,
                              licet_error **error)
@@ -86,12 +58,14 @@ licet_status lic_engine_load(licet_engine *engine, const licet_schema_request *r
     wanted.strict = wanted.strict || engine->strict;
     *culprit      = LIC_LOAD_SCHEMA;
     lic_arena_init(&l.arena, engine->memory);
-    engine->store->methods->begin(engine->store, &l.head);
-    LIC_TRY(require_empty(&l));
-    LIC_TRY(lic_schema_new(engine->memory, engine->names, &wanted, &schema, error));
-    LIC_TRY(load_inside(&l, &schema));
+    lic_graph_lock(engine->graph); /* names may be added */
+    status = lic_schema_new(engine->memory, engine->names, &wanted, &schema, error);
+    lic_graph_unlock(engine->graph);
+    if (status != LICET_OK)
+        goto done;
+    LIC_TRY(type_all(&l, schema->program));
+    LIC_TRY(engine->store->methods->load(engine->store, &schema, l.changes, l.change_count, error));
 done:
-    engine->store->methods->end(engine->store);
     licet_schema_release(schema);
     lic_store_changes_end(l.changes, l.change_count);
     lic_arena_free(&l.arena);

@@ -10,17 +10,32 @@ static struct {
     bool          has_handlers;
 } registry = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* The store first: who has its lock may want the graph's. */
+static void before_fork_of(licet_engine *engine)
+{
+    if (engine->store->methods->before_fork != NULL)
+        engine->store->methods->before_fork(engine->store);
+    lic_graph_before_fork(engine->graph);
+}
+
+static void after_fork_parent_of(licet_engine *engine)
+{
+    lic_graph_after_fork_parent(engine->graph);
+    if (engine->store->methods->after_fork_parent != NULL)
+        engine->store->methods->after_fork_parent(engine->store);
+}
+
 static void before_fork(void)
 {
     lic_mutex_lock(&registry.lock);
     for (licet_engine *e = registry.first; e != NULL; e = e->next)
-        lic_graph_before_fork(e->graph);
+        before_fork_of(e);
 }
 
 static void after_fork_parent(void)
 {
     for (licet_engine *e = registry.first; e != NULL; e = e->next)
-        lic_graph_after_fork_parent(e->graph);
+        after_fork_parent_of(e);
     lic_mutex_unlock(&registry.lock);
 }
 
@@ -32,7 +47,7 @@ static void after_fork_child(void)
         lic_identity_fork(&e->identity, lic_graph_head(e->graph));
         lic_gate_empty(&e->gate);
         lic_feed_after_fork(&e->feed);
-        e->store->methods->after_fork(e->store);
+        e->store->methods->after_fork_child(e->store);
     }
     lic_mutex_unlock(&registry.lock);
 }

@@ -25,6 +25,9 @@ licet_status licet_engine_stats(licet_engine *engine, licet_stats *stats, licet_
     stats->merges             = sizes.merges;
     stats->revision           = lic_graph_head(engine->graph);
     stats->oldest_revision    = lic_graph_oldest(engine->graph);
+    stats->is_ready           = true;
+    if (engine->store->methods->measure != NULL)
+        engine->store->methods->measure(engine->store, stats);
     lic_engine_leave(&call);
     return LICET_OK;
 }

@@ -123,7 +123,7 @@ void licet_stream_token(const licet_stream *stream, licet_token *token)
         return;
     token->text[0] = '\0';
     if (is_stream(stream))
-        lic_token_make(&stream->engine->identity, stream->revision, token);
+        lic_engine_token(stream->engine, stream->revision, token);
 }
 
 void licet_stream_release(licet_stream *stream)

@@ -112,7 +112,7 @@ static licet_status advance(watching *w, licet_change *change, bool *found, bool
     w->base.revision      = revision.revision;
     *found                = revision.count > 0 || change->schema_changed || change->is_checkpoint;
     if (*found)
-        lic_token_make(&engine->identity, revision.revision, &change->token);
+        lic_engine_token(engine, revision.revision, &change->token);
     return LICET_OK;
 }
 
@@ -233,17 +233,12 @@ done:
 static licet_status pin(const licet_engine *engine, const licet_watch_request *request, lic_snapshot *snapshot,
                         licet_error **error)
 {
-    uint64_t     revision;
-    licet_status status;
+    const licet_consistency from = { lic_str_given(request->since) ? LICET_AT_EXACT_SNAPSHOT : LICET_MINIMIZE_LATENCY,
+                                     request->since, false };
+    licet_status status = lic_engine_pin(engine, &from, snapshot, error);
 
-    if (!lic_str_given(request->since)) {
-        lic_snapshot_pin(engine->graph, snapshot);
-        return LICET_OK;
-    }
-    status = lic_token_read(&engine->identity, request->since, &revision, error);
-    if (status == LICET_OK)
-        status = lic_engine_pin_at(engine, revision, snapshot, error);
-    if (status != LICET_OK || engine->store->methods->keeps(engine->store, snapshot, revision))
+    if (status != LICET_OK || !lic_str_given(request->since) ||
+        engine->store->methods->keeps(engine->store, snapshot, snapshot->revision))
         return status;
     lic_snapshot_unpin(snapshot);
     return fail_expired(error);

@@ -1,5 +1,6 @@
-/* Writes: of relationships, by filter, of the schema. Everything is judged here, in the order of api.md 11 and 12, and
- * then given to the store, all between its begin and end. */
+/* Writes: of relationships, by filter, of the schema. Everything is judged here, in the order of api.md 11 and 12, by the
+ * schema in force, and then given to the store. That makes sure that it still is the schema in force; if not, all of it
+ * is judged again. */
 #include "engine/paging.h"
 
 #include <stdio.h>
@@ -8,23 +9,22 @@
 #include "base/map.h"
 #include "caveat/json.h"
 #include "datastore/relationship.h"
-#include "datastore/schema_change.h"
 
 #define MAX_METADATA_BYTES 65000 /* SpiceDB */
 
+#define MAX_JUDGINGS 8 /* schemas don't change that often */
+
 /* One write in progress. */
 typedef struct writing {
-    licet_engine      *engine;
-    lic_arena          arena;
-    lic_store_change  *changes;
-    size_t             change_count;
-    const lic_program *program; /* of the head; this and what follows: under the lock */
-    lic_snapshot       head;
-    bool               pinned; /* head is */
-    lic_instant        now;
-    lic_str            metadata; /* not given: none */
-    uint64_t           revision; /* the new one */
-    licet_error      **error;
+    licet_engine     *engine;
+    lic_arena         arena;
+    lic_store_change *changes;
+    size_t            change_count;
+    lic_expectation  *expectations;
+    licet_schema     *schema; /* held: by which the write is judged */
+    lic_store_write   write;
+    lic_store_outcome outcome;
+    licet_error     **error;
 } writing;
 
 static void writing_init(writing *w, licet_engine *engine, licet_error **error)
@@ -35,6 +35,7 @@ static void writing_init(writing *w, licet_engine *engine, licet_error **error)
 
 static void writing_free(writing *w)
 {
+    licet_schema_release(w->schema);
     lic_store_changes_end(w->changes, w->change_count);
     lic_arena_free(&w->arena);
 }
@@ -192,13 +193,16 @@ static licet_status prepare_change(writing *w, const licet_update *update, uint3
     return status;
 }
 
-/* The changes but for their names as numbers: no identity twice, contexts are read. */
+/* The changes but for their names as numbers: no identity twice, contexts are read. Anew each time that the write is
+ * judged, since that makes values of contexts what one schema's parameters are. */
 static licet_status prepare_changes(writing *w, const licet_write_request *request)
 {
     licet_status status = LICET_OK;
     lic_map      seen;
 
-    w->changes = lic_new_array(&w->arena, request->update_count, lic_store_change);
+    lic_store_changes_end(w->changes, w->change_count);
+    w->change_count = 0;
+    w->changes      = lic_new_array(&w->arena, request->update_count, lic_store_change);
     if (w->changes == NULL)
         return lic_fail_memory(w->error);
     lic_map_init(&seen, w->engine->memory, lic_random_key());
@@ -211,114 +215,89 @@ done:
     return status;
 }
 
-/* ----------------------------------------------------------- under the lock */
+/* -------------------------------------------------------- judging by the schema */
 
-static void writing_begin(writing *w)
+/* The schema in force is held from here on. */
+static licet_status judging_begin(writing *w)
 {
     licet_engine *engine = w->engine;
-    uint64_t      head;
+    licet_status  status = LICET_OK;
+    lic_snapshot  head;
 
-    engine->store->methods->begin(engine->store, &head);
-    lic_snapshot_pin(engine->graph, &w->head);
-    w->pinned  = true;
-    w->program = lic_engine_program(engine, &w->head);
-    w->now     = lic_instant_of(lic_engine_now(engine));
-}
-
-/* Everything is judged, and the store may change. What a reader has pinned can't be freed: a writer who needed memory
- * would wait for himself. The program stays, since only a write of a schema retires one. */
-static void writing_judged(writing *w)
-{
-    if (w->pinned)
-        lic_snapshot_unpin(&w->head);
-    w->pinned = false;
-}
-
-static void writing_end(writing *w)
-{
-    writing_judged(w);
-    w->engine->store->methods->end(w->engine->store);
-    lic_feed_tell(&w->engine->feed);
-}
-
-/* Nothing can refuse the write any more but the store. */
-static licet_status annotate(writing *w)
-{
-    lic_store *store = w->engine->store;
-
-    return lic_str_given(w->metadata) ? store->methods->annotate(store, w->metadata, w->error) : LICET_OK;
+    licet_schema_release(w->schema);
+    w->schema = NULL;
+    status    = lic_engine_pin_newest(engine, &head, w->error);
+    if (status != LICET_OK)
+        return status;
+    w->schema = (licet_schema *)lic_schemas_at(&engine->schemas, head.revision);
+    licet_schema_retain(w->schema);
+    lic_snapshot_unpin(&head);
+    w->write.schema = w->schema;
+    w->write.now    = lic_instant_of(lic_engine_now(engine));
+    return LICET_OK;
 }
 
 /* Names first, for all of them: an unknown name in the last outranks a type error in the first update. */
-static licet_status compile_preconditions(writing *w, const licet_precondition *preconditions, size_t count,
-                                          lic_filter **filters)
+static licet_status judge_preconditions(writing *w, const licet_precondition *preconditions, size_t count)
 {
     licet_status status = LICET_OK;
 
-    *filters = lic_new_array(&w->arena, count, lic_filter);
-    if (*filters == NULL)
+    if (w->expectations == NULL)
+        w->expectations = lic_new_array(&w->arena, count, lic_expectation);
+    if (w->expectations == NULL)
         return lic_fail_memory(w->error);
+    w->write.expectations      = w->expectations;
+    w->write.expectation_count = count;
     for (size_t i = 0; i < count && status == LICET_OK; i++) {
-        const licet_filter meant = lic_filter_meant(&preconditions[i].filter, w->engine->strict);
+        const licet_filter meant       = lic_filter_meant(&preconditions[i].filter, w->engine->strict);
+        lic_expectation   *expectation = &w->expectations[i];
         char               field[48];
 
         number_name(field, sizeof field, "precondition", i);
-        LIC_TRY(lic_filter_compile(w->program, &meant, LIC_FILTER_PRECONDITION, &(*filters)[i], w->error));
+        expectation->asked      = meant;
+        expectation->must_match = preconditions[i].expectation == LICET_MUST_MATCH;
+        LIC_TRY(
+            lic_filter_compile(w->schema->program, &meant, LIC_FILTER_PRECONDITION, &expectation->filter, w->error));
         LIC_TRY(lic_filter_choice_check(field, &meant, LIC_FILTER_PRECONDITION, w->error));
     }
 done:
     return status;
 }
 
-static licet_status preconditions_hold(writing *w, const licet_precondition *preconditions, const lic_filter *filters,
-                                       size_t count)
+static licet_status judge_updates(writing *w, const licet_write_request *request)
 {
-    lic_store   *store  = w->engine->store;
-    licet_status status = LICET_OK;
-    lic_rows     rows;
-
-    for (size_t i = 0; i < count && status == LICET_OK; i++) {
-        bool wanted = preconditions[i].expectation == LICET_MUST_MATCH;
-
-        status = store->methods->read(store, &w->head, &filters[i], w->now, NULL, 1, &w->arena, &rows, w->error);
-        if (status == LICET_OK && (rows.count > 0) != wanted)
-            status = lic_fail_reason(w->error, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT,
-                                     "WRITE_OR_DELETE_PRECONDITION_FAILURE", LIC_NOWHERE,
-                                     wanted ? "precondition %zu does not hold: no relationship matches"
-                                            : "precondition %zu does not hold: a relationship matches",
-                                     i + 1);
-    }
-    return status;
-}
-
-static licet_status type_updates(writing *w, const licet_write_request *request)
-{
-    licet_status status = LICET_OK;
+    const lic_program *program = w->schema->program;
+    licet_status       status  = LICET_OK;
 
     for (size_t i = 0; i < request->update_count; i++) {
         const licet_relationship *relationship = &request->updates[i].relationship;
         lic_store_change         *change       = &w->changes[i];
 
-        LIC_TRY(lic_type_relationship(w->program, relationship, change->operation == LICET_DELETE, &change->typed,
-                                      w->error));
-        LIC_TRY(lic_attribute_type(w->program, relationship, w->engine->strict, &change->attribute, w->error));
+        LIC_TRY(
+            lic_type_relationship(program, relationship, change->operation == LICET_DELETE, &change->typed, w->error));
+        LIC_TRY(lic_attribute_type(program, relationship, w->engine->strict, &change->attribute, w->error));
     }
 done:
     return status;
 }
 
-static licet_status write_inside(writing *w, const licet_write_request *request)
+/* The schema was replaced between judging and writing, again and again. */
+static licet_status fail_stale(licet_error **error)
+{
+    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                    "the schema is being replaced all the time: nothing was written");
+}
+
+static licet_status write_once(writing *w, const licet_write_request *request)
 {
     lic_store   *store = w->engine->store;
-    lic_filter  *filters;
     licet_status status;
 
-    LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
-    LIC_TRY(type_updates(w, request));
-    LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
-    writing_judged(w);
-    LIC_TRY(annotate(w));
-    LIC_TRY(store->methods->apply(store, w->changes, w->change_count, &w->revision, w->error));
+    LIC_TRY(prepare_changes(w, request));
+    LIC_TRY(judging_begin(w));
+    LIC_TRY(judge_preconditions(w, request->preconditions, request->precondition_count));
+    LIC_TRY(judge_updates(w, request));
+    LIC_TRY(store->methods->apply(store, &w->write, w->changes, w->change_count, &w->outcome, w->error));
 done:
     return status;
 }
@@ -345,16 +324,15 @@ static licet_status write_relationships(licet_engine *engine, const licet_write_
     LIC_TRY(preconditions_check(request->preconditions, request->precondition_count, engine->strict, error));
     writing_init(&w, engine, error);
     if (!no_metadata)
-        w.metadata = request->metadata;
-    status = prepare_changes(&w, request);
-    if (status == LICET_OK) {
-        writing_begin(&w);
-        status = write_inside(&w, request);
-        writing_end(&w);
-    }
+        w.write.metadata = request->metadata;
+    w.outcome.is_stale = true;
+    for (int i = 0; i < MAX_JUDGINGS && status == LICET_OK && w.outcome.is_stale; i++)
+        status = write_once(&w, request);
+    if (status == LICET_OK && w.outcome.is_stale)
+        status = fail_stale(error);
     writing_free(&w);
     if (status == LICET_OK && token != NULL)
-        lic_token_make(&engine->identity, w.revision, token);
+        lic_engine_outcome_token(engine, &w.outcome, token);
 done:
     return status;
 }
@@ -385,22 +363,19 @@ licet_status licet_write(licet_engine *engine, const licet_write_request *reques
 
 /* ------------------------------------------------------------------ delete */
 
-static licet_status delete_inside(writing *w, const licet_delete_request *request, uint64_t *count)
+static licet_status delete_once(writing *w, const licet_delete_request *request)
 {
-    const licet_filter meant = lic_filter_meant(&request->filter, w->engine->strict);
-    lic_store         *store = w->engine->store;
-    lic_filter         filter;
-    lic_filter        *filters;
-    licet_status       status;
+    lic_store        *store   = w->engine->store;
+    lic_store_erasure erasure = { .asked         = lic_filter_meant(&request->filter, w->engine->strict),
+                                  .limit         = request->limit,
+                                  .allow_partial = request->allow_partial };
+    licet_status      status;
 
-    LIC_TRY(lic_filter_compile(w->program, &meant, LIC_FILTER_DELETE, &filter, w->error));
-    LIC_TRY(lic_filter_choice_check("filter", &meant, LIC_FILTER_DELETE, w->error));
-    LIC_TRY(compile_preconditions(w, request->preconditions, request->precondition_count, &filters));
-    LIC_TRY(preconditions_hold(w, request->preconditions, filters, request->precondition_count));
-    writing_judged(w);
-    LIC_TRY(annotate(w));
-    LIC_TRY(store->methods->erase(store, &filter, w->now, request->limit, request->allow_partial, count, &w->revision,
-                                  w->error));
+    LIC_TRY(judging_begin(w));
+    LIC_TRY(lic_filter_compile(w->schema->program, &erasure.asked, LIC_FILTER_DELETE, &erasure.filter, w->error));
+    LIC_TRY(lic_filter_choice_check("filter", &erasure.asked, LIC_FILTER_DELETE, w->error));
+    LIC_TRY(judge_preconditions(w, request->preconditions, request->precondition_count));
+    LIC_TRY(store->methods->erase(store, &w->write, &erasure, &w->outcome, w->error));
 done:
     return status;
 }
@@ -408,7 +383,6 @@ done:
 static licet_status delete_relationships(licet_engine *engine, const licet_delete_request *request,
                                          licet_delete_result *result, licet_error **error)
 {
-    uint64_t     count = 0;
     bool         no_metadata;
     licet_filter meant;
     licet_status status;
@@ -423,16 +397,18 @@ static licet_status delete_relationships(licet_engine *engine, const licet_delet
     LIC_TRY(lic_paging_limit_check(request->limit, error));
     writing_init(&w, engine, error);
     if (!no_metadata)
-        w.metadata = request->metadata;
-    writing_begin(&w);
-    status = delete_inside(&w, request, &count);
-    writing_end(&w);
+        w.write.metadata = request->metadata;
+    w.outcome.is_stale = true;
+    for (int i = 0; i < MAX_JUDGINGS && status == LICET_OK && w.outcome.is_stale; i++)
+        status = delete_once(&w, request);
+    if (status == LICET_OK && w.outcome.is_stale)
+        status = fail_stale(error);
     writing_free(&w);
     if (status != LICET_OK)
         return status;
-    result->deleted_count = count;
-    result->partial       = request->limit != 0 && count == request->limit;
-    lic_token_make(&engine->identity, w.revision, &result->token);
+    result->deleted_count = w.outcome.count;
+    result->partial       = request->limit != 0 && w.outcome.count == request->limit;
+    lic_engine_outcome_token(engine, &w.outcome, &result->token);
 done:
     return status;
 }
@@ -459,46 +435,24 @@ licet_status licet_delete_relationships(licet_engine *engine, const licet_delete
 
 /* ------------------------------------------------------------------ schema */
 
-/* The schema is in the list before its revision is visible, so no reader of that revision misses it. */
-static licet_status install_schema(writing *w, licet_schema **schema)
-{
-    licet_engine *engine = w->engine;
-    licet_status  status;
-
-    status = lic_schema_change_check(engine->store, &w->head, w->now, engine->names, w->program, (*schema)->program,
-                                     w->error);
-    if (status != LICET_OK)
-        return status;
-    if (!lic_schemas_add(&engine->schemas, w->head.revision + 1, schema))
-        return lic_fail_memory(w->error);
-    writing_judged(w);
-    status = engine->store->methods->apply(engine->store, NULL, 0, &w->revision, w->error);
-    if (status != LICET_OK)
-        lic_schemas_withdraw(&engine->schemas);
-    return status;
-}
-
 static licet_status write_schema(licet_engine *engine, licet_str text, licet_token *token, licet_error **error)
 {
     licet_schema_request request = LICET_SCHEMA_REQUEST_INIT;
+    lic_store_outcome    outcome = { .revision = 0 };
     licet_schema        *schema  = NULL;
     licet_status         status;
-    writing              w;
 
     request.text   = text;
     request.strict = engine->strict;
-    writing_init(&w, engine, error);
-    writing_begin(&w);
+    lic_graph_lock(engine->graph); /* names may be added */
     status = lic_schema_new(engine->memory, engine->names, &request, &schema, error);
+    lic_graph_unlock(engine->graph);
     if (status == LICET_OK)
-        status = install_schema(&w, &schema);
-    if (status == LICET_OK)
-        lic_schemas_trim(&engine->schemas, engine->graph, lic_graph_oldest(engine->graph));
-    writing_end(&w);
-    writing_free(&w);
+        status = engine->store->methods->replace_schema(engine->store, &schema, lic_instant_of(lic_engine_now(engine)),
+                                                        &outcome, error);
     licet_schema_release(schema);
     if (status == LICET_OK && token != NULL)
-        lic_token_make(&engine->identity, w.revision, token);
+        lic_engine_outcome_token(engine, &outcome, token);
     return status;
 }
 
@@ -523,22 +477,22 @@ licet_status licet_write_schema(licet_engine *engine, licet_str text, licet_toke
 /* SpiceDB: a schema without definitions reads as none. */
 static licet_status read_schema(licet_engine *engine, licet_schema **schema, licet_token *token, licet_error **error)
 {
-    licet_status status = LICET_OK;
     lic_snapshot head;
+    licet_status status = lic_engine_pin_newest(engine, &head, error);
 
-    lic_snapshot_pin(engine->graph, &head);
+    if (status != LICET_OK)
+        return status;
     *schema = (licet_schema *)lic_schemas_at(&engine->schemas, head.revision);
     licet_schema_retain(*schema);
     if (token != NULL)
-        lic_token_make(&engine->identity, head.revision, token);
+        lic_engine_token(engine, head.revision, token);
     lic_snapshot_unpin(&head);
     if (licet_schema_definition_count(*schema) > 0)
         return LICET_OK;
     licet_schema_release(*schema);
     *schema = NULL;
     empty_token(token);
-    status = lic_fail(error, LICET_NOT_FOUND, LICET_KIND_NAME, LIC_NOWHERE, "no schema has been written");
-    return status;
+    return lic_fail(error, LICET_NOT_FOUND, LICET_KIND_NAME, LIC_NOWHERE, "no schema has been written");
 }
 
 licet_status licet_read_schema(licet_engine *engine, licet_schema **schema, licet_token *token, licet_error **error)

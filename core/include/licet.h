@@ -155,6 +155,22 @@ typedef struct licet_clock {
     void *context;
 } licet_clock;
 
+/* Something to be told to whoever runs the application: one line, without secrets. Called from any thread, the engine's
+ * own among them, and under no lock of licet; must not call licet. */
+typedef enum licet_log_level { LICET_LOG_INFO = 1, LICET_LOG_WARNING = 2, LICET_LOG_ERROR = 3 } licet_log_level;
+
+typedef struct licet_log {
+    void (*write)(void *context, licet_log_level level, licet_str message);
+    void *context;
+} licet_log;
+
+/* How an engine on Postgres comes to its answers. */
+typedef enum licet_mode {
+    LICET_MODE_AUTO     = 0, /* follow, and prefetch what can't be followed: a graph beyond memory_limit_bytes */
+    LICET_MODE_FOLLOW   = 1, /* the whole graph in memory, kept current by a thread; old snapshots are prefetched */
+    LICET_MODE_PREFETCH = 2  /* nothing is kept: each request fetches what it can touch */
+} licet_mode;
+
 /* 0 means the default given. Outside [floor, ceiling]: INVALID_ARGUMENT, kind config. */
 typedef struct licet_options {
     size_t          size;
@@ -166,10 +182,25 @@ typedef struct licet_options {
     uint64_t        history_window_ms;  /* 24 h [1, 30 days]: how long a token can be read exactly */
     bool            strict;             /* make errors of what SpiceDB lets pass: numbers that don't fit, lax times and
                                            zones, repeated keys, NUL and marks of direction in a schema */
-    licet_clock     clock;              /* what expirations are judged by; now NULL: the system's, never running backwards */
+    licet_clock     clock;              /* what expirations are judged by; now NULL: the store's, never running backwards */
+    licet_log       log;                /* write NULL: nobody is told */
+
+    /* Of engines on Postgres. */
+    licet_str       postgres_schema;    /* where our tables are: [a-z_][a-z0-9_]{0,62}; not given: "licet" */
+    licet_str       replica_uri;        /* a standby for reads that may be stale; not given: none */
+    licet_mode      mode;
+    bool            require_tls;        /* refuse links that are not encrypted to a server that was verified */
+    uint32_t        poll_interval_ms;   /* 100 [10, 60,000]: how often the graph follows */
+    uint32_t        max_staleness_ms;   /* 5,000 [100, 600,000]: the oldest graph that a check uses unasked */
+    uint32_t        wait_timeout_ms;    /* 2,000 [10, 600,000]: of what waits for the database, but writes */
+    uint32_t        write_timeout_ms;   /* 5,000 [10, 600,000]: of a write, waiting for others included */
+    uint32_t        max_connections;    /* 4 [1, 64]: for writes and prefetches, beside the one that follows */
+    uint64_t        gc_window_ms;       /* 24 h [1 s, 30 days]: how long the database keeps what was deleted */
 } licet_options;
 
-#define LICET_OPTIONS_INIT { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, {0, 0} }
+#define LICET_OPTIONS_INIT                                                                          \
+    { sizeof(licet_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, false, {0, 0}, {0, 0}, {0, 0}, {0, 0}, LICET_MODE_AUTO, false, \
+      0, 0, 0, 0, 0, 0 }
 
 /* ------------------------------------------------------------------- memory */
 
@@ -334,7 +365,7 @@ typedef struct licet_filter {
 typedef struct licet_engine licet_engine;
 
 /* Opaque, URL-safe, NUL-terminated: names the store and a revision of it. */
-#define LICET_TOKEN_CAPACITY 128
+#define LICET_TOKEN_CAPACITY 513 /* bytes, with the NUL */
 typedef struct licet_token {
     char text[LICET_TOKEN_CAPACITY]; /* empty: none */
 } licet_token;
@@ -348,15 +379,18 @@ typedef enum licet_freshness {
 
 typedef struct licet_consistency {
     licet_freshness freshness;
-    licet_str       token; /* for the last two */
+    licet_str       token;   /* for the last two */
+    bool            no_wait; /* for event loops: UNAVAILABLE (reason WOULD_BLOCK) instead of any input or output */
 } licet_consistency;
 
 /**
- * Opens an engine. "memory:" is the only store of this version.
+ * Opens an engine on a store: "memory:", or Postgres by a libpq URI or connection string ("postgresql://...",
+ * "host=... dbname=..."). Nothing is connected before the first use, so a process may open, fork and use.
  *
  * Owns:    *engine is yours; end it with licet_engine_release(), which closes it if need be.
  *          The options are copied.
- * Errors:  INVALID_ARGUMENT (kind config) for a URI or option that is not usable, OUT_OF_MEMORY, MISUSE.
+ * Errors:  INVALID_ARGUMENT (kind config) for a URI or option that is not usable, UNSUPPORTED (built without Postgres),
+ *          OUT_OF_MEMORY, MISUSE. No message holds any part of the URI but its keywords.
  * Threads: any.
  * Blocks:  no.
  */
@@ -364,12 +398,23 @@ LICET_API LICET_MUST_CHECK licet_status licet_open(licet_str uri, const licet_op
                                                    licet_engine **engine, licet_error **error);
 
 /**
+ * Waits until the engine can answer: a Postgres graph is loaded and current. The first call of any kind begins that, too;
+ * a large graph takes longer to load than a check waits. A memory engine always can.
+ *
+ * Owns:    nothing.
+ * Errors:  DEADLINE_EXCEEDED (it goes on loading), UNAVAILABLE with what is wrong, CLOSED, MISUSE.
+ * Threads: any.
+ * Blocks:  up to timeout_ms.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_await_ready(licet_engine *engine, uint32_t timeout_ms, licet_error **error);
+
+/**
  * Stops an engine. Every later call on it answers CLOSED. A second close, and NULL, do nothing.
  *
  * Owns:    nothing: the memory goes with the last licet_engine_release().
  * Errors:  none.
  * Threads: any; calls in progress end normally.
- * Blocks:  until the calls in progress and a merge in progress have ended.
+ * Blocks:  until the calls in progress and a merge in progress have ended; those that wait for a database are ended.
  */
 LICET_API void licet_close(licet_engine *engine);
 
@@ -492,7 +537,7 @@ typedef struct licet_read_request {
     licet_consistency consistency;
 } licet_read_request;
 
-#define LICET_READ_REQUEST_INIT { sizeof(licet_read_request), LICET_FILTER_INIT, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+#define LICET_READ_REQUEST_INIT { sizeof(licet_read_request), LICET_FILTER_INIT, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false} }
 
 /* A sequence of answers, all of one revision. One thread at a time. */
 typedef struct licet_stream licet_stream;
@@ -569,7 +614,7 @@ typedef struct licet_check_request {
 } licet_check_request;
 
 #define LICET_CHECK_REQUEST_INIT                                                                    \
-    { sizeof(licet_check_request), {0, 0}, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+    { sizeof(licet_check_request), {0, 0}, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
 
 /* The answer to one check. Clear it. */
 typedef struct licet_result {
@@ -600,7 +645,8 @@ LICET_API void licet_result_clear(licet_result *result);
  *  Owns: fills *token; empty when anything is NULL. Errors: none. Threads: any. Blocks: no. */
 LICET_API void licet_result_token(const licet_engine *engine, const licet_result *result, licet_token *token);
 
-/** Whether this check could wait for input or output. Never for a memory store.
+/** Whether this check could wait for input or output now. Never for a memory store; nor at the default consistency on a
+ *  graph that is current. To be sure of it, ask with consistency.no_wait.
  *  Owns: nothing. Errors: none; false for NULL. Threads: any. Blocks: no. */
 LICET_API bool licet_check_may_block(const licet_engine *engine, const licet_check_request *request);
 
@@ -647,7 +693,7 @@ typedef struct licet_lookup_resources_request {
 } licet_lookup_resources_request;
 
 #define LICET_LOOKUP_RESOURCES_REQUEST_INIT                                                         \
-    { sizeof(licet_lookup_resources_request), {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+    { sizeof(licet_lookup_resources_request), {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
 
 /* A resource that the subject has the permission on. Views live until the next call on the stream. */
 typedef struct licet_found_resource {
@@ -702,7 +748,7 @@ typedef struct licet_lookup_subjects_request {
 
 #define LICET_LOOKUP_SUBJECTS_REQUEST_INIT                                                          \
     { sizeof(licet_lookup_subjects_request), {0, 0}, {0, 0}, {0, 0}, {0, 0}, false, 0, {0, 0},      \
-      {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+      {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
 
 /* A subject that "*" does not stand for: at all (HAS: is excluded for certain), or under a condition (CONDITIONAL: so is a
  * check of it, which misses the same names). */
@@ -757,7 +803,7 @@ typedef struct licet_filter_resources_request {
 } licet_filter_resources_request;
 
 #define LICET_FILTER_RESOURCES_REQUEST_INIT                                                         \
-    { sizeof(licet_filter_resources_request), {0, 0}, NULL, 0, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+    { sizeof(licet_filter_resources_request), {0, 0}, NULL, 0, {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
 
 /**
  * The resources of a list that the subject has the permission on for certain, in the list's order, as often as they
@@ -784,7 +830,7 @@ typedef struct licet_permissions_request {
 } licet_permissions_request;
 
 #define LICET_PERMISSIONS_REQUEST_INIT                                                              \
-    { sizeof(licet_permissions_request), {0, 0}, {0, 0}, NULL, 0, {LICET_MINIMIZE_LATENCY, {0, 0}}, {0, 0}, NULL }
+    { sizeof(licet_permissions_request), {0, 0}, {0, 0}, NULL, 0, {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
 
 /* One permission's answer. The result's and the name's memory lives until the next call on the stream: do not clear it. */
 typedef struct licet_found_permission {
@@ -849,7 +895,7 @@ typedef struct licet_expand_request {
     licet_consistency consistency;
 } licet_expand_request;
 
-#define LICET_EXPAND_REQUEST_INIT { sizeof(licet_expand_request), {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+#define LICET_EXPAND_REQUEST_INIT { sizeof(licet_expand_request), {0, 0}, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false} }
 
 /**
  * Expands a permission into its operators and the subjects stored under its relations (api.md 9). Usersets are not
@@ -992,7 +1038,7 @@ typedef struct licet_export_request {
 } licet_export_request;
 
 #define LICET_EXPORT_REQUEST_INIT                                                                   \
-    { sizeof(licet_export_request), LICET_FILTER_INIT, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+    { sizeof(licet_export_request), LICET_FILTER_INIT, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false} }
 
 /**
  * Reads all relationships, or those of a filter, at one revision: licet_stream_next_relationship().
@@ -1149,7 +1195,7 @@ typedef struct licet_impact_request {
     licet_consistency consistency;
 } licet_impact_request;
 
-#define LICET_IMPACT_REQUEST_INIT { sizeof(licet_impact_request), {0, 0}, 0, {LICET_MINIMIZE_LATENCY, {0, 0}} }
+#define LICET_IMPACT_REQUEST_INIT { sizeof(licet_impact_request), {0, 0}, 0, {LICET_MINIMIZE_LATENCY, {0, 0}, false} }
 
 typedef enum licet_impact_kind {
     LICET_IMPACT_REFUSED = 1, /* a relationship that would forbid the change, and why */
@@ -1206,12 +1252,67 @@ typedef struct licet_stats {
     uint64_t merges;           /* merges done */
     uint64_t revision;         /* of the head */
     uint64_t oldest_revision;  /* that can still be read exactly */
+
+    /* Of engines on Postgres; else 0. */
+    licet_mode mode;             /* in which it answers now: LICET_MODE_FOLLOW or LICET_MODE_PREFETCH */
+    bool       is_ready;         /* the graph is loaded and not too old. Memory: always */
+    bool       is_connected;     /* the link that follows stands */
+    bool       is_encrypted;     /* and uses TLS */
+    bool       is_verified;      /* to a server whose certificate was checked */
+    uint64_t   staleness_ms;     /* since the database last confirmed the graph */
+    uint64_t   round_trips;      /* on all links */
+    uint64_t   catch_ups;        /* queries for what is new, of which */
+    uint64_t   shared_catch_ups; /* so many calls waited for one that another had sent */
+    uint64_t   loads;            /* of the whole graph */
+    uint64_t   reconnects;
+    uint64_t   prefetches;
 } licet_stats;
 
-#define LICET_STATS_INIT { sizeof(licet_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define LICET_STATS_INIT                                                                            \
+    { sizeof(licet_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, LICET_MODE_AUTO, false, false, false, false, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Counts and sizes now. Owns: fills *stats. Errors: CLOSED, MISUSE. Threads: any. Blocks: no. */
 LICET_API LICET_MUST_CHECK licet_status licet_engine_stats(licet_engine *engine, licet_stats *stats, licet_error **error);
+
+/* ------------------------------------------------------- tending a database */
+
+/**
+ * Creates our tables, indexes and functions in a Postgres database, or brings those of an older licet up to date. Does
+ * nothing where there is nothing to do; several may run at once.
+ *
+ * Owns:    fills *sql, which may be NULL, with the statements that were run; with dry_run with those that would be, for
+ *          people who run migrations themselves. licet_buffer_clear().
+ * Errors:  INVALID_ARGUMENT (kind config), UNAVAILABLE, DEADLINE_EXCEEDED, UNSUPPORTED (built without Postgres, or the
+ *          database is older than 15 or used by a newer licet), OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  yes: it connects.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_migrate(licet_str uri, const licet_options *options, bool dry_run,
+                                                      licet_buffer *sql, licet_error **error);
+
+/**
+ * Looks at a database as a careful operator would: tables, versions, indexes, rights, clock, pooling, lag. *json is
+ * {"ok": bool, "findings": [{"name", "level": "ok" | "warning" | "error", "message"}]}.
+ *
+ * Owns:    fills *json; licet_buffer_clear().
+ * Errors:  as licet_migrate(); what is found is no error.
+ * Threads: any.
+ * Blocks:  yes: it connects.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_doctor(licet_str uri, const licet_options *options, licet_buffer *json,
+                                                     licet_error **error);
+
+/**
+ * Removes from the database what was deleted longer ago than gc_window_ms, in small batches. Engines do so by themselves
+ * every few minutes, one of all at a time. A memory engine has nothing to do.
+ *
+ * Owns:    fills *removed, which may be NULL: rows.
+ * Errors:  UNAVAILABLE, DEADLINE_EXCEEDED, CLOSED, OUT_OF_MEMORY, MISUSE.
+ * Threads: any.
+ * Blocks:  yes.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_collect_garbage(licet_engine *engine, uint64_t *removed,
+                                                              licet_error **error);
 
 /* --------------------------------------------------------- validation files */
 

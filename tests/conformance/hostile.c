@@ -510,7 +510,7 @@ static void check_with_token(verdict *v, const char *token, size_t size)
     request.resource    = LICET_STR("document:d1");
     request.permission  = LICET_STR("view");
     request.subject     = LICET_STR("user:alice");
-    request.consistency = (licet_consistency){ LICET_AT_LEAST_AS_FRESH, { token, size } };
+    request.consistency = (licet_consistency){ LICET_AT_LEAST_AS_FRESH, { token, size }, false };
     judged_step_begins(v);
     status = licet_check(v->engine, &request, &result, &v->error);
     judged_step_ends(v, status, word_of(result.permissionship));

@@ -125,7 +125,7 @@ static void check_many(licet_engine *engine)
 {
     licet_check_request requests[40];
     licet_result        results[40];
-    licet_consistency   now   = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency   now   = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     licet_error        *error = NULL;
     bool                done;
 

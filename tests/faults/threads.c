@@ -59,7 +59,7 @@ static void check_the_law(shared *s)
         check_of("document:right", "view", "user:mal"),
     };
     licet_result      results[4] = { LICET_RESULT_INIT, LICET_RESULT_INIT, LICET_RESULT_INIT, LICET_RESULT_INIT };
-    licet_consistency now        = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency now        = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
 
     expect(s, licet_check_bulk(s->engine, requests, 4, now, results, NULL) == LICET_OK);
     expect(s, licet_result_allowed(&results[0]) != licet_result_allowed(&results[1]));
@@ -77,7 +77,7 @@ static void check_twice(shared *s)
 
     expect(s, licet_check(s->engine, &request, &first, NULL) == LICET_OK);
     licet_result_token(s->engine, &first, &token);
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token.text) };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token.text), false };
     expect(s, licet_check(s->engine, &request, &again, NULL) == LICET_OK);
     expect(s, first.permissionship == again.permissionship && first.revision == again.revision);
 }

@@ -200,7 +200,7 @@ static answer not_(answer a)
 /* What a bulk check says of the same question. */
 static void must_answer_in_bulk(const world *w, lic_str context, answer expected)
 {
-    licet_consistency   now         = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency   now         = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     licet_check_request requests[2] = { LICET_CHECK_REQUEST_INIT, LICET_CHECK_REQUEST_INIT };
     licet_result        results[2]  = { LICET_RESULT_INIT, LICET_RESULT_INIT };
 

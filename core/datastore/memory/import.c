@@ -93,10 +93,13 @@ static licet_status add_one(const lic_memory_store *m, lic_store_import *import,
 licet_status lic_memory_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                    licet_error **error)
 {
-    licet_status status = LICET_OK;
+    lic_memory_store *m      = lic_memory_store_of(store);
+    licet_status      status = LICET_OK;
 
+    lic_memory_lock(m);
     for (size_t i = 0; i < count && status == LICET_OK; i++)
-        status = add_one(lic_memory_store_of(store), import, &changes[i], error);
+        status = add_one(m, import, &changes[i], error);
+    lic_memory_unlock(m);
     return status;
 }
 
@@ -116,24 +119,38 @@ static licet_status refuse_existing(const lic_memory_store *m, const lic_store_i
     return status;
 }
 
-licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
-                                      licet_error **error)
+static licet_status commit(lic_memory_store *m, lic_store_import *import, lic_store_outcome *outcome,
+                           licet_error **error)
 {
-    lic_memory_store *m      = lic_memory_store_of(store);
-    licet_status      status = refuse_existing(m, import, error);
+    licet_status status = refuse_existing(m, import, error);
 
     if (status != LICET_OK)
         return status;
     lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
     import->numbers         = NULL; /* nothing more will be added */
     import->number_capacity = 0;
-    if (!lic_graph_apply(m->graph, import->changes, import->count, revision) &&
+    if (!lic_graph_apply(m->graph, import->changes, import->count, &outcome->revision) &&
         (!lic_notes_drop(&m->notes, lic_graph_head(m->graph)) ||
-         !lic_graph_apply(m->graph, import->changes, import->count, revision)))
+         !lic_graph_apply(m->graph, import->changes, import->count, &outcome->revision)))
         return lic_fail_memory(error);
-    *count        = import->count;
-    import->count = 0; /* the graph has taken the attributes */
+    outcome->count = import->count;
+    import->count  = 0; /* the graph has taken the attributes */
     return LICET_OK;
+}
+
+licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, const licet_schema *schema,
+                                      lic_store_outcome *outcome, licet_error **error)
+{
+    lic_memory_store *m      = lic_memory_store_of(store);
+    licet_status      status = LICET_OK;
+
+    lic_memory_lock(m);
+    outcome->is_stale = schema != NULL && schema != lic_memory_schema(m);
+    if (!outcome->is_stale)
+        status = commit(m, import, outcome, error);
+    lic_memory_unlock(m);
+    lic_memory_tell(m);
+    return status;
 }
 
 void lic_memory_import_end(lic_store *store, lic_store_import *import)

@@ -4,26 +4,34 @@
 
 #include "datastore/memory/select.h"
 #include "datastore/memory/state.h"
-#include "datastore/relationship.h"
+#include "datastore/schema_change.h"
 
-static void memory_begin(lic_store *store, uint64_t *head)
+void lic_memory_lock(lic_memory_store *m)
 {
-    lic_graph_lock(lic_memory_store_of(store)->graph);
-    *head = lic_graph_head(lic_memory_store_of(store)->graph);
+    lic_graph_lock(m->graph);
 }
 
-static void memory_end(lic_store *store)
+void lic_memory_unlock(lic_memory_store *m)
 {
-    lic_memory_store *m = lic_memory_store_of(store);
-
     lic_notes_settle(&m->notes, lic_graph_head(m->graph));
     lic_graph_unlock(m->graph);
 }
 
-static licet_status memory_annotate(lic_store *store, lic_str metadata, licet_error **error)
+void lic_memory_tell(const lic_memory_store *m)
 {
-    lic_memory_store *m = lic_memory_store_of(store);
+    if (m->host.committed != NULL)
+        m->host.committed(m->host.context);
+}
 
+const licet_schema *lic_memory_schema(const lic_memory_store *m)
+{
+    return lic_schemas_at(m->host.schemas, lic_graph_head(m->graph));
+}
+
+static licet_status annotate(lic_memory_store *m, lic_str metadata, licet_error **error)
+{
+    if (!lic_str_given(metadata))
+        return LICET_OK;
     lic_notes_drop(&m->notes, lic_graph_oldest(m->graph));
     return lic_notes_add(&m->notes, lic_graph_head(m->graph) + 1, metadata) ? LICET_OK : lic_fail_memory(error);
 }
@@ -48,21 +56,9 @@ licet_status lic_memory_fail_exists(const lic_memory_store *m, lic_edge edge, li
 {
     lic_row            row = { edge, id_of(m, edge.resource), id_of(m, edge.subject), NULL };
     licet_relationship relationship;
-    lic_str            shown;
-    lic_text           text;
-    licet_status       status;
 
     lic_row_relationship(m->names, &row, &relationship);
-    lic_text_init(&text, m->memory);
-    status = lic_relationship_print(&relationship, &text, error);
-    if (status == LICET_OK && text.failed)
-        status = lic_fail_memory(error);
-    shown = lic_text_str(&text);
-    if (status == LICET_OK)
-        status = lic_fail_reason(error, LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "ATTEMPT_TO_RECREATE_RELATIONSHIP",
-                                 LIC_NOWHERE, "could not create relationship %Q, as it exists already", &shown);
-    lic_text_free(&text);
-    return status;
+    return lic_fail_exists(m->memory, &relationship, error);
 }
 
 static licet_status refuse_existing(const lic_memory_store *m, const lic_store_change *changes, size_t count,
@@ -150,29 +146,161 @@ static bool apply_to_graph(lic_memory_store *m, lic_store_change *changes, size_
     return false;
 }
 
-static licet_status memory_apply(lic_store *store, lic_store_change *changes, size_t count, uint64_t *revision,
-                                 licet_error **error)
+static licet_status apply_changes(lic_memory_store *m, lic_store_change *changes, size_t count, uint64_t *revision,
+                                  licet_error **error)
 {
-    lic_memory_store *m = lic_memory_store_of(store);
-    lic_change       *graph_changes;
-    licet_status      status;
+    lic_change  *graph_changes = lic_alloc_array(m->memory, count, sizeof *graph_changes);
+    licet_status status        = LICET_OK;
 
-    status = refuse_existing(m, changes, count, error);
-    if (status != LICET_OK)
-        return status;
-    graph_changes = lic_alloc_array(m->memory, count, sizeof *graph_changes);
     if ((graph_changes == NULL && count > 0) || !apply_to_graph(m, changes, count, graph_changes, revision))
         status = lic_fail_memory(error);
     lic_free(m->memory, graph_changes, count * sizeof *graph_changes);
     return status;
 }
 
-static licet_status fail_too_many(uint64_t limit, licet_error **error)
+/* Of what has not expired. */
+static licet_status expectations_hold(lic_memory_store *m, const lic_store_write *write, licet_error **error)
 {
-    return lic_fail_reason(
-        error, LICET_INVALID_ARGUMENT, LICET_KIND_LIMIT, "TOO_MANY_RELATIONSHIPS_FOR_TRANSACTIONAL_DELETE", LIC_NOWHERE,
-        "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
+    licet_status status = LICET_OK;
+    lic_snapshot head;
+
+    lic_snapshot_pin(m->graph, &head);
+    for (size_t i = 0; i < write->expectation_count && status == LICET_OK; i++) {
+        const lic_expectation *expectation = &write->expectations[i];
+        lic_edges              found       = { .memory = m->memory };
+
+        if (!lic_memory_select(&head, m->names, &expectation->filter, &write->now, NULL, 1, &found))
+            status = lic_fail_memory(error);
+        else if ((found.count > 0) != expectation->must_match)
+            status = lic_fail_expectation(i, expectation->must_match, error);
+        lic_edges_free(&found);
+    }
+    lic_snapshot_unpin(&head);
+    return status;
 }
+
+static licet_status write_inside(lic_memory_store *m, const lic_store_write *write, lic_store_change *changes,
+                                 size_t count, uint64_t *revision, licet_error **error)
+{
+    licet_status status;
+
+    LIC_TRY(expectations_hold(m, write, error));
+    LIC_TRY(refuse_existing(m, changes, count, error));
+    LIC_TRY(annotate(m, write->metadata, error));
+    LIC_TRY(apply_changes(m, changes, count, revision, error));
+done:
+    return status;
+}
+
+static licet_status memory_apply(lic_store *store, const lic_store_write *write, lic_store_change *changes,
+                                 size_t count, lic_store_outcome *outcome, licet_error **error)
+{
+    lic_memory_store *m      = lic_memory_store_of(store);
+    licet_status      status = LICET_OK;
+
+    lic_memory_lock(m);
+    outcome->is_stale = write->schema != lic_memory_schema(m);
+    if (!outcome->is_stale)
+        status = write_inside(m, write, changes, count, &outcome->revision, error);
+    lic_memory_unlock(m);
+    lic_memory_tell(m);
+    return status;
+}
+
+/* ------------------------------------------------------------------ schemas */
+
+/* The schema is in the list before its revision is visible, so no reader of that revision misses it. */
+static licet_status install(lic_memory_store *m, licet_schema **schema, lic_store_change *changes, size_t count,
+                            uint64_t *revision, licet_error **error)
+{
+    licet_schema *added = *schema;
+    licet_status  status;
+
+    if (!lic_schemas_add(m->host.schemas, lic_graph_head(m->graph) + 1, &added))
+        return lic_fail_memory(error);
+    status = apply_changes(m, changes, count, revision, error);
+    if (status != LICET_OK) {
+        lic_schemas_withdraw(m->host.schemas);
+        licet_schema_retain(*schema); /* the list has taken the caller's */
+        return status;
+    }
+    *schema = NULL;
+    lic_schemas_trim(m->host.schemas, m->graph, lic_graph_oldest(m->graph));
+    return LICET_OK;
+}
+
+static licet_status change_check(lic_memory_store *m, const licet_schema *schema, lic_instant now, licet_error **error)
+{
+    lic_snapshot head;
+    licet_status status;
+
+    lic_snapshot_pin(m->graph, &head);
+    status =
+        lic_schema_change_check(&m->base, &head, now, m->names, lic_memory_schema(m)->program, schema->program, error);
+    lic_snapshot_unpin(&head);
+    return status;
+}
+
+static licet_status memory_replace_schema(lic_store *store, licet_schema **schema, lic_instant now,
+                                          lic_store_outcome *outcome, licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+    licet_status      status;
+
+    lic_memory_lock(m);
+    status = change_check(m, *schema, now, error);
+    if (status == LICET_OK)
+        status = install(m, schema, NULL, 0, &outcome->revision, error);
+    lic_memory_unlock(m);
+    lic_memory_tell(m);
+    return status;
+}
+
+static licet_status require_empty(const lic_memory_store *m, licet_error **error)
+{
+    lic_graph_sizes sizes;
+
+    lic_graph_measure(m->graph, &sizes);
+    if (sizes.edges == 0 && lic_memory_schema(m)->program->definition_count == 0)
+        return LICET_OK;
+    return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
+                    "a validation file is loaded into an engine without schema and relationships; this one has some");
+}
+
+static licet_status memory_load(lic_store *store, licet_schema **schema, lic_store_change *changes, size_t count,
+                                licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+    uint64_t          revision;
+    licet_status      status;
+
+    lic_memory_lock(m);
+    status = require_empty(m, error);
+    if (status == LICET_OK)
+        status = install(m, schema, changes, count, &revision, error);
+    lic_memory_unlock(m);
+    lic_memory_tell(m);
+    return status;
+}
+
+licet_status lic_memory_follow(lic_store *store, licet_schema **schema, lic_str metadata, lic_store_change *changes,
+                               size_t count, uint64_t *revision, licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+    licet_status      status;
+
+    lic_memory_lock(m);
+    LIC_TRY(annotate(m, metadata, error));
+    if (*schema != NULL)
+        LIC_TRY(install(m, schema, changes, count, revision, error));
+    else
+        LIC_TRY(apply_changes(m, changes, count, revision, error));
+done:
+    lic_memory_unlock(m);
+    return status;
+}
+
+/* ------------------------------------------------------------------ erasing */
 
 static bool erase_edges(lic_memory_store *m, const lic_found_edge *edges, size_t count, uint64_t *revision)
 {
@@ -196,30 +324,47 @@ static licet_status refuse_more(const lic_memory_store *m, const lic_snapshot *h
     if (!lic_memory_select(head, m->names, filter, &now, NULL, (size_t)limit + 1, &live))
         status = lic_fail_memory(error);
     else if (live.count > limit)
-        status = fail_too_many(limit, error);
+        status = lic_fail_too_many(limit, error);
     lic_edges_free(&live);
     return status;
 }
 
-static licet_status memory_erase(lic_store *store, const lic_filter *filter, lic_instant now, uint64_t limit,
-                                 bool allow_partial, uint64_t *count, uint64_t *revision, licet_error **error)
+static licet_status erase_inside(lic_memory_store *m, const lic_store_write *write, const lic_store_erasure *erasure,
+                                 lic_store_outcome *outcome, licet_error **error)
 {
-    lic_memory_store *m      = lic_memory_store_of(store);
-    lic_edges         edges  = { .memory = m->memory };
-    licet_status      status = LICET_OK;
-    size_t            most   = limit == 0 ? SIZE_MAX : (size_t)limit;
-    lic_snapshot      head;
+    lic_edges    edges = { .memory = m->memory };
+    size_t       most  = erasure->limit == 0 ? SIZE_MAX : (size_t)erasure->limit;
+    licet_status status;
+    lic_snapshot head;
 
+    LIC_TRY(expectations_hold(m, write, error));
+    LIC_TRY(annotate(m, write->metadata, error));
     lic_snapshot_pin(m->graph, &head);
-    if (limit != 0 && !allow_partial)
-        status = refuse_more(m, &head, filter, now, limit, error);
-    if (status == LICET_OK && !lic_memory_select(&head, m->names, filter, NULL, NULL, most, &edges))
+    if (erasure->limit != 0 && !erasure->allow_partial)
+        status = refuse_more(m, &head, &erasure->filter, write->now, erasure->limit, error);
+    if (status == LICET_OK && !lic_memory_select(&head, m->names, &erasure->filter, NULL, NULL, most, &edges))
         status = lic_fail_memory(error);
     lic_snapshot_unpin(&head);
-    if (status == LICET_OK && !erase_edges(m, edges.items, edges.count, revision))
+    if (status == LICET_OK && !erase_edges(m, edges.items, edges.count, &outcome->revision))
         status = lic_fail_memory(error);
-    *count = status == LICET_OK ? edges.count : 0;
+    outcome->count = status == LICET_OK ? edges.count : 0;
+done:
     lic_edges_free(&edges);
+    return status;
+}
+
+static licet_status memory_erase(lic_store *store, const lic_store_write *write, const lic_store_erasure *erasure,
+                                 lic_store_outcome *outcome, licet_error **error)
+{
+    lic_memory_store *m      = lic_memory_store_of(store);
+    licet_status      status = LICET_OK;
+
+    lic_memory_lock(m);
+    outcome->is_stale = write->schema != lic_memory_schema(m);
+    if (!outcome->is_stale)
+        status = erase_inside(m, write, erasure, outcome, error);
+    lic_memory_unlock(m);
+    lic_memory_tell(m);
     return status;
 }
 
@@ -266,31 +411,34 @@ static void memory_free(lic_store *store)
 }
 
 static const lic_store_methods methods = {
-    .begin         = memory_begin,
-    .end           = memory_end,
-    .annotate      = memory_annotate,
-    .apply         = memory_apply,
-    .erase         = memory_erase,
-    .read          = memory_read,
-    .changes       = lic_memory_changes,
-    .keeps         = lic_memory_keeps,
-    .import_begin  = lic_memory_import_begin,
-    .import_add    = lic_memory_import_add,
-    .import_commit = lic_memory_import_commit,
-    .import_end    = lic_memory_import_end,
-    .after_fork    = memory_after_fork,
-    .free          = memory_free,
+    .apply            = memory_apply,
+    .erase            = memory_erase,
+    .replace_schema   = memory_replace_schema,
+    .load             = memory_load,
+    .read             = memory_read,
+    .changes          = lic_memory_changes,
+    .keeps            = lic_memory_keeps,
+    .import_begin     = lic_memory_import_begin,
+    .import_add       = lic_memory_import_add,
+    .import_commit    = lic_memory_import_commit,
+    .import_end       = lic_memory_import_end,
+    .after_fork_child = memory_after_fork,
+    .free             = memory_free,
 };
 
-lic_store *lic_memory_store_new(lic_memory *memory, lic_graph *graph, const lic_names *names)
+lic_store *lic_memory_store_new(const lic_store_host *host)
 {
-    lic_memory_store *store = lic_alloc_zero(memory, sizeof *store);
+    lic_memory_store *store = lic_alloc_zero(host->memory, sizeof *store);
 
     if (store == NULL)
         return NULL;
-    *store = (lic_memory_store){ .base = { &methods }, .memory = memory, .graph = graph, .names = names };
-    if (lic_notes_init(&store->notes, memory))
+    *store = (lic_memory_store){ .base   = { &methods, LIC_STORE_ALWAYS },
+                                 .host   = *host,
+                                 .memory = host->memory,
+                                 .graph  = host->graph,
+                                 .names  = host->names };
+    if (lic_notes_init(&store->notes, host->memory))
         return &store->base;
-    lic_free(memory, store, sizeof *store);
+    lic_free(host->memory, store, sizeof *store);
     return NULL;
 }

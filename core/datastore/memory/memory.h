@@ -1,10 +1,16 @@
-/* The store in memory: the graph itself is the truth. Nothing outlives the process. */
+/* The store in memory: the graph itself is the truth, and nothing outlives the process. Or it is a replica, and another
+ * store, which has the truth elsewhere, lets it follow. */
 #ifndef LIC_DATASTORE_MEMORY_MEMORY_H
 #define LIC_DATASTORE_MEMORY_MEMORY_H
 
 #include "datastore/datastore.h"
 
-/* graph and names stay the caller's and must outlive the store. NULL: out of memory. */
-lic_store *lic_memory_store_new(lic_memory *memory, lic_graph *graph, const lic_names *names);
+/* What the host has must outlive the store. NULL: out of memory. */
+lic_store *lic_memory_store_new(const lic_store_host *host);
+
+/* What a replica is to take over, as one revision: a schema, if any (taken, as replace_schema does), and changes that
+ * were judged by the one in force then: TOUCH and DELETE, whatever is there already. Nobody is told. OUT_OF_MEMORY. */
+licet_status lic_memory_follow(lic_store *store, licet_schema **schema, lic_str metadata, lic_store_change *changes,
+                               size_t count, uint64_t *revision, licet_error **error);
 
 #endif

@@ -7,7 +7,8 @@
 
 typedef struct lic_memory_store {
     lic_store        base;
-    lic_memory      *memory;
+    lic_store_host   host;
+    lic_memory      *memory; /* the host's; and so are the next two */
     lic_graph       *graph;
     const lic_names *names;
     lic_notes        notes;
@@ -18,7 +19,15 @@ static inline lic_memory_store *lic_memory_store_of(lic_store *store)
     return (lic_memory_store *)store;
 }
 
+/* The write lock. Leaving it tells the host that there may be a new revision, unless that is NULL. */
+void lic_memory_lock(lic_memory_store *m);
+void lic_memory_unlock(lic_memory_store *m);
+void lic_memory_tell(const lic_memory_store *m);
+
 /* All under the write lock. */
+
+/* The schema in force. */
+const licet_schema *lic_memory_schema(const lic_memory_store *m);
 
 /* The edge of a change, as far as its nodes are known. */
 lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change *change);
@@ -42,8 +51,8 @@ bool         lic_memory_keeps(lic_store *store, const lic_snapshot *snapshot, ui
 licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error);
 licet_status lic_memory_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                    licet_error **error);
-licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, uint64_t *count, uint64_t *revision,
-                                      licet_error **error);
+licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, const licet_schema *schema,
+                                      lic_store_outcome *outcome, licet_error **error);
 void         lic_memory_import_end(lic_store *store, lic_store_import *import);
 
 #endif

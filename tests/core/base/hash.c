@@ -69,6 +69,22 @@ static void the_seal_of_nothing_needs_no_pointer(void **state)
     assert_memory_equal(absent, empty, 16);
 }
 
+static void seals_are_the_same_when_every_byte_is(void **state)
+{
+    uint8_t a[16];
+    uint8_t b[16];
+
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        a[i] = b[i] = (uint8_t)(17 * i);
+    assert_true(lic_seal_equal(a, b));
+    for (size_t bit = 0; bit < 128; bit++) {
+        b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_false(lic_seal_equal(a, b));
+        b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
 static void text_hashes_are_xxh3_with_a_seed(void **state)
 {
     (void)state;
@@ -112,6 +128,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_seal_is_siphash_2_4_of_128_bits),
         cmocka_unit_test(the_seal_of_nothing_needs_no_pointer),
+        cmocka_unit_test(seals_are_the_same_when_every_byte_is),
         cmocka_unit_test(text_hashes_are_xxh3_with_a_seed),
         cmocka_unit_test(number_hashes_are_the_finisher_of_splitmix64),
         cmocka_unit_test(random_bytes_fill_all_of_the_room_and_nothing_else),

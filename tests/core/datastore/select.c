@@ -254,7 +254,7 @@ static void compare(engine_world *w, const model *m, const choice *c, const lice
     size_t             count;
 
     request.filter      = filter_of(c, &t);
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token->text) };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token->text), false };
     whole[0] = paged[0] = '\0';
     assert_int_equal(read_page(w, &request, whole, cursor), expected);
     request.limit = 1 + below(7);

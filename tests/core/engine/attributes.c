@@ -282,7 +282,7 @@ static void a_touch_replaces_caveat_context_and_expiration(void **state)
     /* Each revision keeps its own. */
     request.filter.resource_type = LICET_STR("document");
     for (size_t i = 0; i < COUNT; i++) {
-        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(tokens[i].text) };
+        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(tokens[i].text), false };
         snprintf(expected, sizeof expected, "%s\n", lines[i]);
         assert_string_equal(world_read(&t.w, &request), expected);
         world_done(&t.w);
@@ -379,7 +379,7 @@ static void what_has_expired_can_not_be_read(void **state)
         assert_string_equal(world_read(&t.w, &request), cases[i].lines);
         world_done(&t.w);
         /* It is the time of the read that counts, not that of the revision. */
-        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token.text) };
+        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token.text), false };
         assert_string_equal(world_read(&t.w, &request), cases[i].lines);
         world_done(&t.w);
     }

@@ -12,7 +12,7 @@
 #include "engine/question.h"
 #include "engine_world.h"
 
-static const licet_consistency NOW = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+static const licet_consistency NOW = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
 
 static void open_world(engine_world *w)
 {
@@ -232,12 +232,12 @@ static void the_requests_consistency_holds_for_all_items(void **state)
     (void)state;
     open_world(&w);
     before = w.token;
-    then   = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text) };
+    then   = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text), false };
     world_delete(&w, "document:d1#viewer@user:ana");
     world_done(&w);
     world_touch(&w, "document:d1#viewer@user:bob");
     world_done(&w);
-    requests[0].consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("not looked at") };
+    requests[0].consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("not looked at"), false };
     w.status                = licet_check_bulk(w.engine, requests, 2, then, results, &w.error);
     world_done(&w);
     assert_true(licet_result_allowed(&results[0]));
@@ -246,7 +246,7 @@ static void the_requests_consistency_holds_for_all_items(void **state)
     world_done(&w);
     assert_false(licet_result_allowed(&results[0]));
     assert_true(licet_result_allowed(&results[1]));
-    w.status = licet_check_bulk(w.engine, requests, 2, (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("x") },
+    w.status = licet_check_bulk(w.engine, requests, 2, (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("x"), false },
                                 results, &w.error);
     world_failed(&w, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "", "the token is damaged, or was not made by licet");
     assert_false(licet_result_allowed(&results[1]));

@@ -19,7 +19,7 @@ static licet_status check_with(engine_world *w, licet_freshness freshness, licet
     licet_result        result  = LICET_RESULT_INIT;
 
     result.permissionship = LICET_HAS_PERMISSION;
-    request.consistency   = (licet_consistency){ freshness, token };
+    request.consistency   = (licet_consistency){ freshness, token, false };
     licet_error_free(w->error);
     w->error  = NULL;
     w->status = licet_check(w->engine, &request, &result, &w->error);
@@ -188,7 +188,7 @@ static void a_bad_shape_is_told_before_a_bad_token_and_that_before_a_bad_name(vo
 
     (void)state;
     world_open(&w, NULL, WORLD_SCHEMA, NULL);
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("nonsense") };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("nonsense"), false };
     w.status            = licet_check(w.engine, &request, &result, &w.error);
     world_failed(&w, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, "",
                  "resource id: expected an id of A-Z a-z 0-9 / _ | - = +, but byte 2 is another: \"d 1\"");

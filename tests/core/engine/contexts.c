@@ -123,7 +123,7 @@ static void an_old_snapshot_is_judged_by_the_time_of_the_check(void **state)
     token = w.token;
     world_touch(&w, "doc:d#viewer@user:v[expiration:1970-01-01T00:01:40Z]");
     world_done(&w);
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, { token.text, strlen(token.text) } };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, { token.text, strlen(token.text) }, false };
     assert_int_equal(licet_check(w.engine, &request, &result, &error), LICET_OK);
     assert_string_equal(world_say(&w, &result, error), "yes");
     clock.now = 100 * SECOND;
@@ -138,7 +138,7 @@ static void a_request_has_one_time_and_looks_at_the_clock_once(void **state)
     licet_options       options = options_with(&clock);
     licet_check_request requests[20];
     licet_result        results[20];
-    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     engine_world        w;
 
     (void)state;
@@ -323,7 +323,7 @@ static void items_of_a_bulk_check_have_contexts_of_their_own(void **state)
     };
     licet_check_request requests[COUNT(items) + 1];
     licet_result        results[COUNT(items) + 1];
-    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     licet_context      *context = NULL;
     engine_world        w;
 
@@ -352,7 +352,7 @@ static void an_oversized_or_broken_context_of_any_item_fails_the_whole_request(v
     char                text[5000];
     licet_check_request requests[3];
     licet_result        results[3];
-    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency   latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     engine_world        w;
 
     (void)state;
@@ -384,7 +384,7 @@ static void a_bulk_check_with_contexts_survives_every_failed_allocation(void **s
     static const char *const contexts[] = { NULL, "{}", "{\"hour\":9}", "{\"hour\":9}", "{\"hour\":3,\"grade\":2}" };
     licet_check_request      requests[2 * COUNT(contexts)];
     licet_result             results[2 * COUNT(contexts)];
-    licet_consistency        latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+    licet_consistency        latency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
     failing_memory           memory  = fail_never();
     licet_status             status  = LICET_OUT_OF_MEMORY;
     engine_world             w;

@@ -316,7 +316,7 @@ static void what_was_deleted_grants_nothing_and_is_still_there_before(void **sta
     world_done(&w);
     assert_int_equal(deleted.deleted_count, 3);
     assert_false(world_allowed(&w, "document:d1", "view", "user:ana"));
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text) };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text), false };
     assert_int_equal(licet_check(w.engine, &request, &result, NULL), LICET_OK);
     assert_true(licet_result_allowed(&result));
     request.consistency.token = text_of(deleted.token.text);

@@ -408,7 +408,7 @@ static void the_past_expands_as_it_was(void **state)
     before = w.token;
     world_delete(&w, "club:a#member@user:tom");
     world_done(&w);
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text) };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text), false };
     assert_int_equal(licet_expand(w.engine, &request, &tree, NULL), LICET_OK);
     assert_true(licet_tree_node_at(tree, 0, &node));
     assert_int_equal(node.subject_count, 3);

@@ -552,7 +552,7 @@ static void the_first_of_several_faults_is_told(void **state)
     request.context = text_of(context);
     read_all(&w, &request, NULL);
     assert_int_equal(w.status, LICET_LIMIT_EXCEEDED); /* of the context, before names */
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR_INIT("nonsense") };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR_INIT("nonsense"), false };
     read_all(&w, &request, NULL);
     assert_int_equal(w.status, LICET_INVALID_TOKEN);
     request.context = LICET_STR("{");
@@ -756,7 +756,7 @@ static void a_stream_keeps_its_revision_while_others_write(void **state)
         assert_false(found);
         licet_stream_release(stream);
         assert_string_equal(lookup(&w, questions[i]), "");
-        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token.text) };
+        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(token.text), false };
         assert_int_equal(count_found(read_all(&w, &request, NULL)), i == 0 ? 500 : 450);
         world_done(&w);
         world_close(&w);

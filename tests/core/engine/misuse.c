@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "engine_world.h"
 
-static const licet_consistency NOW = { LICET_MINIMIZE_LATENCY, { NULL, 0 } };
+static const licet_consistency NOW = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
 
 static void open_world(engine_world *w)
 {
@@ -280,7 +280,7 @@ static void child_goes_its_own_way(engine_world *w)
     must(!quietly_allowed(w->engine, "document:d1", "user:nobody"));
     quietly_write(w->engine, LICET_DELETE, "document:d1#viewer@user:ana");
     must(!quietly_allowed(w->engine, "document:d1", "user:ana"));
-    check.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(w->token.text) };
+    check.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(w->token.text), false };
     must(licet_check(w->engine, &check, &result, NULL) == LICET_OK); /* of the past that both share */
     must(licet_result_allowed(&result));
     must(licet_open(LICET_STR("memory:"), NULL, &own, NULL) == LICET_OK);
@@ -319,7 +319,7 @@ static void child_gets_a_later_token(engine_world *w)
 
     must(read(after_fork[0], &token, sizeof token) == (ssize_t)sizeof token);
     quietly_write(w->engine, LICET_TOUCH, "document:d5#viewer@user:ana"); /* our own revision of that number */
-    check.consistency = (licet_consistency){ LICET_AT_LEAST_AS_FRESH, text_of(token.text) };
+    check.consistency = (licet_consistency){ LICET_AT_LEAST_AS_FRESH, text_of(token.text), false };
     must(licet_check(w->engine, &check, &result, &error) == LICET_INVALID_TOKEN);
     message = licet_error_message(error);
     must(message.size == strlen(expected) && memcmp(message.data, expected, message.size) == 0);

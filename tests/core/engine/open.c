@@ -31,7 +31,7 @@ static void only_the_uri_memory_opens_an_engine(void **state)
                          LICET_INVALID_ARGUMENT);
         assert_null(engine);
         error_is(error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, "",
-                 "expected the URI \"memory:\", the one store of this version");
+                 "expected the URI \"memory:\", or one of Postgres (\"postgresql://...\", \"host=... dbname=...\")");
     }
     assert_int_equal(licet_open(LICET_STR("memory:"), NULL, &engine, NULL), LICET_OK);
     licet_engine_release(engine);

@@ -322,14 +322,14 @@ static void a_read_sees_the_revision_that_it_asks_for(void **state)
     before = w.token;
     world_touch(&w, "group:eng#member@user:bob");
     world_done(&w);
-    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text) };
+    request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(before.text), false };
     assert_string_equal(world_read(&w, &request), "group:eng#member@user:ana\n");
     world_done(&w);
     assert_int_equal(licet_read_relationships(w.engine, &request, &stream, NULL), LICET_OK);
     licet_stream_token(stream, &token);
     assert_string_equal(token.text, before.text);
     licet_stream_release(stream);
-    request.consistency = (licet_consistency){ LICET_AT_LEAST_AS_FRESH, text_of(before.text) };
+    request.consistency = (licet_consistency){ LICET_AT_LEAST_AS_FRESH, text_of(before.text), false };
     assert_string_equal(world_read(&w, &request), "group:eng#member@user:ana\ngroup:eng#member@user:bob\n");
     world_done(&w);
     world_close(&w);

@@ -186,7 +186,7 @@ static void a_revision_is_judged_by_the_schema_of_its_time(void **state)
         tokens[i] = w.token;
     }
     for (int i = 0; i < 20; i++) {
-        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(tokens[i].text) };
+        request.consistency = (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, text_of(tokens[i].text), false };
         assert_int_equal(licet_check(w.engine, &request, &result, NULL), LICET_OK);
         assert_int_equal(licet_result_allowed(&result), i % 2 == 0);
     }
