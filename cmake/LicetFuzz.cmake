@@ -1,6 +1,9 @@
 # Of each entry of tests/fuzz/: with LICET_FUZZ a libFuzzer program; with LICET_TESTS a test that runs the inputs that
 # are kept under tests/fuzz/corpus/.
 file(GLOB LICET_FUZZERS CONFIGURE_DEPENDS tests/fuzz/*.c)
+if(NOT LICET_WITH_POSTGRES)
+    list(FILTER LICET_FUZZERS EXCLUDE REGEX "/postgres_")
+endif()
 
 # What both are made of.
 function(licet_add_entry target source)

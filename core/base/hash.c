@@ -110,3 +110,12 @@ void lic_seal(const uint8_t key[16], lic_str message, uint8_t out[16])
     sip_rounds(&s, 4);
     store_little_endian(out + 8, s.v0 ^ s.v1 ^ s.v2 ^ s.v3);
 }
+
+bool lic_seal_equal(const uint8_t a[16], const uint8_t b[16])
+{
+    uint8_t difference = 0;
+
+    for (size_t i = 0; i < 16; i++)
+        difference |= a[i] ^ b[i];
+    return difference == 0;
+}

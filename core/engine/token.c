@@ -1,6 +1,7 @@
 /* Tokens and cursors. Anything that is not exactly what we made is refused; what can be told about it is told. */
 #include "engine/token.h"
 
+#include "base/base64.h"
 #include "base/hash.h"
 
 #define VERSION 1
@@ -9,58 +10,10 @@
 #define TOKEN_BYTES (HEADER_BYTES + SEAL_BYTES)
 #define PLACE_BYTES 16
 #define CURSOR_BYTES (HEADER_BYTES + PLACE_BYTES + LIC_DIGEST_BYTES + SEAL_BYTES)
-#define TEXT_SIZE(bytes) ((bytes) / 3 * 4)
 
 _Static_assert(TOKEN_BYTES % 3 == 0 && CURSOR_BYTES % 3 == 0, "no bit of the text may be without meaning");
-_Static_assert(TEXT_SIZE(TOKEN_BYTES) < LICET_TOKEN_CAPACITY, "a token fits its record");
-_Static_assert(TEXT_SIZE(CURSOR_BYTES) < LIC_CURSOR_CAPACITY, "a cursor fits its buffer");
-
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/* size is a multiple of three. */
-static void encode(const uint8_t *bytes, size_t size, char *text)
-{
-    for (size_t i = 0; i < size; i += 3, text += 4) {
-        uint32_t group = (uint32_t)bytes[i] << 16 | (uint32_t)bytes[i + 1] << 8 | bytes[i + 2];
-
-        for (int j = 0; j < 4; j++)
-            text[j] = alphabet[group >> (18 - 6 * j) & 63];
-    }
-    *text = '\0';
-}
-
-static int value_of(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '-' ? 62 : c == '_' ? 63 : -1;
-}
-
-/* Exactly `size` bytes. */
-static bool decode(lic_str text, uint8_t *bytes, size_t size)
-{
-    if (text.size != TEXT_SIZE(size))
-        return false;
-    for (size_t i = 0; i < text.size; i += 4, bytes += 3) {
-        uint32_t group = 0;
-
-        for (size_t j = 0; j < 4; j++) {
-            int value = value_of(text.data[i + j]);
-
-            if (value < 0)
-                return false;
-            group = group << 6 | (uint32_t)value;
-        }
-        bytes[0] = (uint8_t)(group >> 16);
-        bytes[1] = (uint8_t)(group >> 8);
-        bytes[2] = (uint8_t)group;
-    }
-    return true;
-}
+_Static_assert(LIC_BASE64_SIZE(TOKEN_BYTES) < LICET_TOKEN_CAPACITY, "a token fits its record");
+_Static_assert(LIC_BASE64_SIZE(CURSOR_BYTES) < LIC_CURSOR_CAPACITY, "a cursor fits its buffer");
 
 static void put_number(uint8_t *bytes, uint64_t number, size_t size)
 {
@@ -80,16 +33,6 @@ static uint64_t get_number(const uint8_t *bytes, size_t size)
 static void seal(const lic_identity *identity, const uint8_t *bytes, size_t size, uint8_t out[SEAL_BYTES])
 {
     lic_seal(identity->key, (lic_str){ (const char *)bytes, size }, out);
-}
-
-/* In a time that does not depend on where they differ. */
-static bool same_seal(const uint8_t *a, const uint8_t *b)
-{
-    uint8_t difference = 0;
-
-    for (size_t i = 0; i < SEAL_BYTES; i++)
-        difference |= a[i] ^ b[i];
-    return difference == 0;
 }
 
 bool lic_identity_init(lic_identity *identity)
@@ -148,13 +91,13 @@ static licet_status open_sealed(const lic_identity *identity, const char *what, 
 
     if (!lic_str_given(text) || text.size == 0)
         return refuse(error, what, "is empty");
-    if (!decode(text, bytes, size) || bytes[0] != VERSION || bytes[1] != (uint8_t)what[0])
+    if (!lic_base64_decode(text, bytes, size) || bytes[0] != VERSION || bytes[1] != (uint8_t)what[0])
         return refuse(error, what, "is damaged, or was not made by licet");
     mark = find_mark(identity, bytes + 2);
     if (mark == NULL)
         return refuse(error, what, "belongs to another store");
     seal(identity, bytes, size - SEAL_BYTES, expected);
-    if (!same_seal(expected, bytes + size - SEAL_BYTES))
+    if (!lic_seal_equal(expected, bytes + size - SEAL_BYTES))
         return refuse(error, what, "is damaged");
     if (get_number(bytes + 2 + LIC_MARK_BYTES, 8) > mark->last)
         return refuse(error, what, "belongs to another process's store, from after the fork");
@@ -168,7 +111,7 @@ void lic_token_make(const lic_identity *identity, uint64_t revision, licet_token
     make_header(identity, 't', revision, bytes);
     seal(identity, bytes, HEADER_BYTES, bytes + HEADER_BYTES);
     memset(token, 0, sizeof *token);
-    encode(bytes, sizeof bytes, token->text);
+    lic_base64_encode(bytes, sizeof bytes, token->text);
 }
 
 licet_status lic_token_read(const lic_identity *identity, lic_str text, uint64_t *revision, licet_error **error)
@@ -190,8 +133,8 @@ size_t lic_cursor_make(const lic_identity *identity, const lic_cursor *cursor, c
     put_number(place + 8, lic_ref_key(cursor->after.subject), 8);
     memcpy(place + PLACE_BYTES, cursor->digest, LIC_DIGEST_BYTES);
     seal(identity, bytes, sizeof bytes - SEAL_BYTES, bytes + sizeof bytes - SEAL_BYTES);
-    encode(bytes, sizeof bytes, text);
-    return TEXT_SIZE(CURSOR_BYTES);
+    lic_base64_encode(bytes, sizeof bytes, text);
+    return LIC_BASE64_SIZE(CURSOR_BYTES);
 }
 
 static lic_ref get_ref(const uint8_t *bytes)
