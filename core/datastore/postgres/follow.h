@@ -1,0 +1,82 @@
+/* The graph follows the database: a thread that connects, loads everything once, and then asks, every poll_interval,
+ * what committed that the graph doesn't show. Callers who want more than that ask themselves, over the same connection;
+ * who comes while a query is under way waits for the next one, which all who wait share (datastore.md E6).
+ *
+ * Law: one query at a time. Its number is given before it is sent; who wants everything committed before now waits until
+ * a query with a higher number than the last one given has been applied. */
+#ifndef LIC_DATASTORE_POSTGRES_FOLLOW_H
+#define LIC_DATASTORE_POSTGRES_FOLLOW_H
+
+#include "base/thread.h"
+#include "datastore/datastore.h"
+#include "datastore/postgres/link.h"
+#include "datastore/postgres/token.h"
+
+typedef struct lic_pg_store lic_pg_store;
+
+typedef enum lic_pg_phase {
+    LIC_PG_ASLEEP,     /* nothing was asked yet: no thread */
+    LIC_PG_CONNECTING, /* also loading: the graph may be older than max_staleness, or not there */
+    LIC_PG_FOLLOWING,
+    LIC_PG_BROKEN /* no retry will mend it: what is wrong is told at once */
+} lic_pg_phase;
+
+typedef struct lic_pg_follower {
+    bool        made; /* the locks are */
+    lic_mutex   lock; /* of what follows */
+    lic_waiters changed; /* callers wait for this */
+    lic_waiters work;    /* the thread does */
+    uint32_t    waiting; /* callers */
+    pthread_t   thread;
+    bool        has_thread;
+    bool        stopping;
+
+    lic_pg_phase phase;
+    licet_error *problem; /* why it is not following; held. NULL: it does, or has not begun */
+    lic_pg_link *link;    /* used by who has set in_flight, or by the thread while CONNECTING */
+    bool         in_flight;
+    bool         orphaned; /* who sent the query in flight has gone: the thread takes its answer */
+    uint64_t     begun;    /* number of the last query sent */
+    uint64_t     applied;  /* all up to this one have been */
+    uint64_t     sent_ms;  /* when the last was sent */
+    uint64_t     confirmed_ms; /* when the last applied one was sent; 0: none was */
+
+    /* Changed by who has the query in flight, or by the thread while CONNECTING. */
+    lic_pg_identity identity; /* of the database that the graph shows */
+    bool            has_identity;
+    int64_t         started_at_us;  /* its server: another one's transactions are not comparable */
+    uint64_t        schema_version; /* zed.version in force; 0: none */
+    const licet_schema *schema;     /* which is this one, held */
+
+    _Atomic int64_t clock_offset_ns; /* database's clock minus the monotonic one; INT64_MIN: not known */
+    uint64_t        catch_ups; /* statistics, under the lock */
+    uint64_t        shared;
+    uint64_t        loads;
+    uint64_t        reconnects;
+    uint64_t        past_round_trips; /* of links that are gone */
+} lic_pg_follower;
+
+bool lic_pg_follower_init(lic_pg_follower *follower);
+void lic_pg_follower_free(lic_pg_store *store);
+
+/* Starts the thread if there is none. */
+licet_status lic_pg_follow_begin(lic_pg_store *store, licet_error **error);
+
+/* Until the graph shows everything that was committed before the call. UNAVAILABLE with what is wrong,
+ * DEADLINE_EXCEEDED, CLOSED. */
+licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error **error);
+/* Until the graph is not older than max_staleness. */
+licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_error **error);
+
+/* The schema in force as the graph has it, and its number in the database. NULL, when the pointer is another one. Any
+ * thread. */
+bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint64_t *version);
+/* A copy, any thread; false: nothing was loaded yet. */
+bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity);
+
+void lic_pg_follow_stop(lic_pg_store *store); /* once the bell was rung */
+void lic_pg_follow_before_fork(lic_pg_store *store);
+void lic_pg_follow_after_fork_parent(lic_pg_store *store);
+void lic_pg_follow_after_fork_child(lic_pg_store *store);
+
+#endif

@@ -1,0 +1,32 @@
+/* Connections for writes and prefetches. A thread of their own opens them, since names are looked up and that can't be
+ * bounded; those who want one wait for it, at most until their deadline. Threads and connections begin with the first
+ * use. */
+#ifndef LIC_DATASTORE_POSTGRES_POOL_H
+#define LIC_DATASTORE_POSTGRES_POOL_H
+
+#include "base/thread.h"
+#include "datastore/postgres/link.h"
+
+typedef struct lic_pg_pool lic_pg_pool;
+
+/* conninfo, settings' schema and bell must outlive it. most: connections at a time. NULL: out of memory. */
+lic_pg_pool *lic_pg_pool_new(lic_memory *memory, const lic_pg_conninfo *conninfo, const lic_pg_settings *settings,
+                             uint32_t most, const lic_pg_bell *bell);
+void         lic_pg_pool_free(lic_pg_pool *pool); /* stopped. NULL is fine */
+
+/* A link that is idle. UNAVAILABLE with what keeps it from connecting, DEADLINE_EXCEEDED where all are in use, CLOSED. */
+licet_status lic_pg_pool_take(lic_pg_pool *pool, lic_pg_wait wait, lic_pg_link **link, licet_error **error);
+/* Gives it back; one that is lost or in the middle of something is closed. NULL is fine. */
+void lic_pg_pool_give(lic_pg_pool *pool, lic_pg_link *link);
+
+uint64_t lic_pg_pool_round_trips(lic_pg_pool *pool);
+
+/* Once the bell was rung: joins the thread and closes what is idle. Twice is fine. */
+void lic_pg_pool_stop(lic_pg_pool *pool);
+
+/* Around a fork. The child has no connections. */
+void lic_pg_pool_before_fork(lic_pg_pool *pool);
+void lic_pg_pool_after_fork_parent(lic_pg_pool *pool);
+void lic_pg_pool_after_fork_child(lic_pg_pool *pool);
+
+#endif

@@ -1,0 +1,63 @@
+/* The store's own struct, for the files of this folder. */
+#ifndef LIC_DATASTORE_POSTGRES_STATE_H
+#define LIC_DATASTORE_POSTGRES_STATE_H
+
+#include "datastore/datastore.h"
+#include "datastore/postgres/follow.h"
+#include "datastore/postgres/marks.h"
+#include "datastore/postgres/pool.h"
+#include "datastore/postgres/statements.h"
+#include "datastore/postgres/token.h"
+
+typedef struct lic_pg_limits {
+    uint32_t poll_interval_ms;
+    uint32_t max_staleness_ms;
+    uint32_t wait_timeout_ms;
+    uint32_t write_timeout_ms;
+    uint64_t gc_window_ms;
+} lic_pg_limits;
+
+typedef struct lic_pg_store {
+    lic_store            base;
+    lic_store_host       host;
+    lic_arena            arena; /* texts that live as long as the store */
+    lic_store           *replica; /* a memory store over the host's graph and schemas */
+    lic_pg_conninfo     *conninfo;
+    lic_pg_settings      settings; /* of all links */
+    lic_pg_limits        limits;
+    licet_mode           mode;
+    const lic_pg_statements *statements;
+    lic_pg_bell          bell;
+    lic_pg_marks         marks; /* local revisions and what they are in the database */
+    lic_pg_pool         *pool;
+    lic_pg_follower      follower;
+} lic_pg_store;
+
+static inline lic_pg_store *lic_pg_store_of(lic_store *store)
+{
+    return (lic_pg_store *)store;
+}
+
+static inline lic_pg_wait lic_pg_store_wait(const lic_pg_store *store, uint64_t until_ms)
+{
+    return (lic_pg_wait){ until_ms, &store->bell };
+}
+
+/* Of the store's methods: write.c, schema.c, import.c. */
+licet_status lic_pg_apply(lic_store *store, const lic_store_write *write, lic_store_change *changes, size_t count,
+                          lic_store_outcome *outcome, licet_error **error);
+licet_status lic_pg_erase(lic_store *store, const lic_store_write *write, const lic_store_erasure *erasure,
+                          lic_store_outcome *outcome, licet_error **error);
+licet_status lic_pg_replace_schema(lic_store *store, licet_schema **schema, lic_instant now, lic_store_outcome *outcome,
+                                   licet_error **error);
+licet_status lic_pg_load(lic_store *store, licet_schema **schema, lic_store_change *changes, size_t count,
+                         licet_error **error);
+licet_status lic_pg_import_begin(lic_store *store, lic_store_import **import, licet_error **error);
+licet_status lic_pg_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
+                               licet_error **error);
+licet_status lic_pg_import_commit(lic_store *store, lic_store_import *import, const licet_schema *schema,
+                                  lic_store_outcome *outcome, licet_error **error);
+void         lic_pg_import_end(lic_store *store, lic_store_import *import);
+licet_status lic_pg_collect(lic_store *store, uint64_t *removed, licet_error **error);
+
+#endif

@@ -1,0 +1,43 @@
+/* Every SQL text that a store sends, with the name of its schema put in. */
+#ifndef LIC_DATASTORE_POSTGRES_STATEMENTS_H
+#define LIC_DATASTORE_POSTGRES_STATEMENTS_H
+
+#include "base/arena.h"
+#include "datastore/postgres/link.h"
+
+/* Name, number of parameters, and in statements.c the text. */
+#define LIC_PG_STATEMENT_LIST(X)                                                                    \
+    X(PROBE, 0)        /* -> pg_current_snapshot(), clock_timestamp() */                            \
+    X(CATCH_UP, 3)     /* xmax, xip, limit -> datastore.md E2 */                                    \
+    X(BEGIN_LOAD, 0)   /* -> snapshot, clock, store, key, horizon, schema version */                \
+    X(SCHEMA_TEXT, 1)  /* version -> text */                                                        \
+    X(WRITE, 3)        /* request, schema version, request id -> snapshot, xid, schema version */   \
+    X(DELETE, 4)       /* request, schema version, request id, now -> ..., deleted */               \
+    X(LOCK_SCHEMA, 0)                                                                               \
+    X(WRITE_SCHEMA, 3) /* request, schema version, request id -> snapshot, xid, schema version */   \
+    X(IMPORT, 2)       /* schema version, request id -> snapshot, xid, schema version */            \
+    X(OUTCOME, 1)      /* request id -> what became of a write whose connection broke */            \
+    X(COLLECT, 2)      /* window, batch */
+
+typedef enum lic_pg_statement_number {
+#define LIC_PG_STATEMENT_ENUM(name, parameters) LIC_PG_##name,
+    LIC_PG_STATEMENT_LIST(LIC_PG_STATEMENT_ENUM)
+#undef LIC_PG_STATEMENT_ENUM
+    LIC_PG_STATEMENT_COUNT
+} lic_pg_statement_number;
+
+typedef struct lic_pg_statements {
+    lic_pg_statement items[LIC_PG_STATEMENT_COUNT];
+    const char      *load_rows;   /* COPY of all that lives */
+    const char      *import_rows; /* COPY into */
+} lic_pg_statements;
+
+/* Is it a name that may stand in SQL as it is: [a-z_][a-z0-9_]{0,62}? */
+bool lic_pg_schema_name_is(lic_str name);
+
+/* In the arena. NULL: out of memory. */
+const lic_pg_statements *lic_pg_statements_new(lic_arena *arena, lic_str schema);
+/* A text with each {schema} replaced, NUL-terminated, in the arena. NULL: out of memory. */
+const char *lic_pg_statement_text(lic_arena *arena, const char *text, lic_str schema);
+
+#endif
