@@ -1,0 +1,101 @@
+/* The statements' texts. All values are parameters; the one thing that is put into a text is the schema's name, which
+ * has passed lic_pg_schema_name_is(). Types stand in the texts, so that nothing is left for the server to guess. */
+#include "datastore/postgres/statements.h"
+
+#define PLACE LIC_STR("{schema}")
+#define NAME_MAX_BYTES 63 /* NAMEDATALEN - 1 */
+
+static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
+    [LIC_PG_WRITE]        = "SELECT snapshot, xid, schema FROM {schema}._write($1::jsonb, $2::bigint, $3::uuid)",
+    [LIC_PG_DELETE]       = "SELECT snapshot, xid, schema, deleted "
+                            "FROM {schema}._delete($1::jsonb, $2::bigint, $3::uuid, $4::timestamptz)",
+    [LIC_PG_LOCK_SCHEMA]  = "SELECT {schema}._lock_schema()",
+    [LIC_PG_WRITE_SCHEMA] = "SELECT snapshot, xid, schema FROM {schema}._write_schema($1::jsonb, $2::bigint, $3::uuid)",
+    [LIC_PG_IMPORT]       = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
+    [LIC_PG_OUTCOME]      = "SELECT snapshot, xid, deleted FROM {schema}._outcome($1::uuid)",
+    [LIC_PG_COLLECT]      = "SELECT * FROM {schema}._collect($1::interval, $2::integer)",
+};
+
+static const char import_rows[] = "COPY {schema}.rel (rt, ri, rr, st, si, sr, caveat, context, expires_at, expires_ns) "
+                                  "FROM STDIN (FORMAT binary)";
+
+static const lic_pg_statement shapes[LIC_PG_STATEMENT_COUNT] = {
+#define SHAPE(name, parameters) [LIC_PG_##name] = { #name, NULL, parameters, NULL },
+    LIC_PG_STATEMENT_LIST(SHAPE)
+#undef SHAPE
+};
+
+bool lic_pg_schema_name_is(lic_str name)
+{
+    if (!lic_str_given(name) || name.size == 0 || name.size > NAME_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < name.size; i++) {
+        const char c = name.data[i];
+
+        if (!((c >= 'a' && c <= 'z') || c == '_' || (i > 0 && c >= '0' && c <= '9')))
+            return false;
+    }
+    return true;
+}
+
+/* Bytes of text up to the next place for the name, or to its end. */
+static size_t find_place(const char *text)
+{
+    const char *place = strstr(text, PLACE.data);
+
+    return place != NULL ? (size_t)(place - text) : strlen(text);
+}
+
+static size_t count_places(const char *text)
+{
+    size_t count = 0;
+
+    for (text += find_place(text); *text != '\0'; text += find_place(text)) {
+        count++;
+        text += PLACE.size;
+    }
+    return count;
+}
+
+const char *lic_pg_statement_text(lic_arena *arena, const char *text, lic_str schema)
+{
+    size_t size;
+    char  *made;
+    char  *at;
+
+    if (__builtin_mul_overflow(count_places(text), schema.size, &size) ||
+        __builtin_add_overflow(size, strlen(text) + 1, &size))
+        return NULL;
+    made = lic_arena_alloc(arena, size); /* the places themselves are room to spare */
+    if (made == NULL)
+        return NULL;
+    for (at = made;; text += PLACE.size) {
+        size_t plain = find_place(text);
+
+        memcpy(at, text, plain);
+        at += plain;
+        text += plain;
+        if (*text == '\0')
+            break;
+        memcpy(at, schema.data, schema.size);
+        at += schema.size;
+    }
+    *at = '\0';
+    return made;
+}
+
+const lic_pg_statements *lic_pg_statements_new(lic_arena *arena, lic_str schema)
+{
+    lic_pg_statements *made = lic_new(arena, lic_pg_statements);
+
+    if (made == NULL)
+        return NULL;
+    for (size_t i = 0; i < LIC_PG_STATEMENT_COUNT; i++) {
+        made->items[i]     = shapes[i];
+        made->items[i].sql = lic_pg_statement_text(arena, texts[i], schema);
+        if (made->items[i].sql == NULL)
+            return NULL;
+    }
+    made->import_rows = lic_pg_statement_text(arena, import_rows, schema);
+    return made->import_rows != NULL ? made : NULL;
+}
