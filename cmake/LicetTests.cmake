@@ -6,6 +6,9 @@ file(GLOB LICET_TEST_SUPPORT CONFIGURE_DEPENDS tests/core/support/*.c tests/conf
 file(GLOB_RECURSE LICET_TEST_SOURCES CONFIGURE_DEPENDS tests/core/*.c tests/faults/*.c tests/conformance/*.c)
 list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/support/")
 if(NOT LICET_WITH_POSTGRES)
+    list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/postgres_[^/]*$|/postgres/")
+endif()
+if(NOT LICET_WITH_POSTGRES)
     list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/core/datastore/postgres")
 endif()
 

@@ -21,5 +21,9 @@ void         lic_pg_conninfo_free(lic_pg_conninfo *conninfo); /* NULL is fine */
 /* Arrays that end with NULL; ours for keep-alive, timeouts and application_name are among them. */
 const char *const *lic_pg_conninfo_keywords(const lic_pg_conninfo *conninfo);
 const char *const *lic_pg_conninfo_values(const lic_pg_conninfo *conninfo);
+/* May the link not be used without TLS and a verified server? */
+bool lic_pg_conninfo_requires_tls(const lic_pg_conninfo *conninfo);
+/* connect_timeout times hosts; 0: none was given. */
+uint32_t lic_pg_conninfo_timeout_ms(const lic_pg_conninfo *conninfo);
 
 #endif
