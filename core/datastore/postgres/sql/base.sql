@@ -2,7 +2,8 @@
 --
 -- Entries are SECURITY DEFINER, so that a role needs rights on functions only. That is safe because their search_path is
 -- fixed, every name of ours is qualified, and no text from outside becomes part of a statement: what is run by EXECUTE is
--- put together from the constants in this folder, and values are parameters.
+-- put together from the constants in this folder, and values are parameters. No literal here has a backslash, since a
+-- session may have standard_conforming_strings off.
 
 -- Errors: class LZ, and in DETAIL what a program needs.
 CREATE OR REPLACE FUNCTION {schema}._fail(code text, message text, detail text DEFAULT '') RETURNS void
@@ -115,10 +116,10 @@ CREATE OR REPLACE FUNCTION {schema}._json(value jsonb) RETURNS json LANGUAGE sql
     SELECT (CASE jsonb_typeof(value) WHEN 'string' THEN value #>> '{}' WHEN 'null' THEN NULL ELSE value::text END)::json
 $$;
 
--- RFC 3339 that was judged before: microseconds, and the nanoseconds below them. Cut, not rounded.
+-- RFC 3339 in UTC that was judged before: microseconds, and the nanoseconds below them. Cut, not rounded.
 CREATE OR REPLACE FUNCTION {schema}._microseconds(instant text) RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT regexp_replace(instant, '(\.[0-9]{6})[0-9]+', '\1')::timestamptz
+    SELECT (left(rtrim(instant, 'Z'), 26) || 'Z')::timestamptz
 $$;
 CREATE OR REPLACE FUNCTION {schema}._nanoseconds(instant text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(rpad(substring(instant FROM '\.[0-9]{6}([0-9]{1,3})'), 3, '0')::smallint, 0::smallint)
+    SELECT coalesce(rpad(substr(rtrim(instant, 'Z'), 27, 3), 3, '0')::smallint, 0::smallint)
 $$;

@@ -1,0 +1,18 @@
+-- Brings schema {schema} to version {version} of licet's tables and functions.
+BEGIN ISOLATION LEVEL READ COMMITTED;
+SET LOCAL licet.writer = '{schema}';
+
+-- One migration at a time, each step once.
+DO $$
+DECLARE
+    found integer := 0;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('licet migrates {schema}', 0));
+    IF to_regclass('{schema}.meta') IS NOT NULL THEN
+        EXECUTE 'SELECT version FROM {schema}.meta' INTO found;
+    END IF;
+    IF found <> {version} - 1 THEN
+        RAISE EXCEPTION 'schema {schema} is of version %, and this is the step to version {version}', found
+            USING ERRCODE = 'LZ009', DETAIL = found;
+    END IF;
+END $$;
