@@ -33,7 +33,6 @@ typedef struct reader {
     size_t           at;
     lic_pg_conninfo *to;
     lic_str       values[LIC_PG_KEYWORDS]; /* data NULL: not given; in `to`, each with a NUL behind it, or constants */
-    size_t        count;                   /* of keywords, as far as read */
     bool          has_secret;              /* what follows may belong to it */
     licet_error **error;
 } reader;
@@ -123,8 +122,7 @@ static licet_status no_keyword(reader *r, lic_str name)
         return lic_fail(r->error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
                         "connection string: %s may not be used", refused);
     if (r->has_secret)
-        return lic_fail(r->error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
-                        "connection string: keyword %zu is unknown", r->count);
+        return unusable(r, "an unknown keyword behind the password");
     return lic_fail(r->error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
                     "connection string: unknown keyword %Q", &name);
 }
@@ -132,7 +130,6 @@ static licet_status no_keyword(reader *r, lic_str name)
 /* Known to us and to the libpq that is there, and not given yet. */
 static licet_status find_keyword(reader *r, lic_str name, lic_pg_keyword *keyword)
 {
-    r->count++;
     *keyword = lic_pg_keyword_find(name);
     if (*keyword == LIC_PG_NO_KEYWORD)
         return no_keyword(r, name);
