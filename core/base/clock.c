@@ -21,6 +21,11 @@ uint64_t lic_monotonic_coarse_ms(void)
     return (uint64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000);
 }
 
+int64_t lic_monotonic_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
 int64_t lic_wall_ns(void)
 {
     return clock_ns(CLOCK_REALTIME);

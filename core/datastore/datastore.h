@@ -166,9 +166,12 @@ struct lic_store {
     /* Until then (lic_monotonic_coarse_ms()) the graph's head is fresh enough for who does not ask for more; it ends a
      * little before it must. LIC_STORE_ALWAYS: the head is the truth, whatever is asked for. */
     _Atomic uint64_t fresh_until_ms;
+    /* The store's clock minus lic_monotonic_ns(); LIC_STORE_HOST_CLOCK: it has none, or it is not known yet. */
+    _Atomic int64_t clock_offset_ns;
 };
 
 #define LIC_STORE_ALWAYS UINT64_MAX
+#define LIC_STORE_HOST_CLOCK INT64_MIN
 
 /* What the parts of an engine are to a store. */
 typedef struct lic_store_host {

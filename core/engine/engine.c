@@ -264,6 +264,14 @@ licet_status lic_engine_enter(licet_engine *engine, lic_call *call, licet_error 
 
 /* ------------------------------------------------------------------- clock */
 
+/* A store's clock goes on by the monotonic one: the host's may be set meanwhile. */
+static int64_t store_now(const lic_store *store)
+{
+    const int64_t offset = atomic_load_explicit(&store->clock_offset_ns, memory_order_relaxed);
+
+    return offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_monotonic_ns() + offset;
+}
+
 int64_t lic_engine_now(licet_engine *engine)
 {
     int64_t latest = atomic_load_explicit(&engine->latest_ns, memory_order_relaxed);
@@ -271,7 +279,7 @@ int64_t lic_engine_now(licet_engine *engine)
 
     if (engine->clock.now != NULL)
         return engine->clock.now(engine->clock.context);
-    now = lic_wall_ns();
+    now = store_now(engine->store);
     while (now > latest && !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now,
                                                                   memory_order_relaxed, memory_order_relaxed)) {
     }

@@ -1,6 +1,7 @@
 /* Imports: changes of the graph that wait for their commit, 24 bytes each, beside a hash that knows which edges they
  * are about. Ids are interned at once; those of an import that is given up stay known, and occur nowhere. */
 #include "base/hash.h"
+#include "datastore/memory/memory.h"
 #include "datastore/memory/state.h"
 
 #define FIRST_CAPACITY 1024u
@@ -150,6 +151,81 @@ licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import
         status = commit(m, import, outcome, error);
     lic_memory_unlock(m);
     lic_memory_tell(m);
+    return status;
+}
+
+/* ------------------------------------------------------------- replacing all */
+
+static bool forget_edge(lic_memory_store *m, lic_store_import *import, const lic_edge *edge)
+{
+    if (*find_place(import, edge) != FREE)
+        return true;
+    if (!lic_grow(m->memory, (void **)&import->changes, &import->capacity, import->count + 1, sizeof *import->changes))
+        return false;
+    import->changes[import->count++] = (lic_change){ .edge = *edge, .present = false };
+    return true;
+}
+
+static bool forget_slot(lic_memory_store *m, lic_store_import *import, const lic_snapshot *head, lic_slot slot)
+{
+    lic_edge  edge;
+    lic_arena arena;
+    lic_scan *scan;
+    bool      found = true;
+    bool      done;
+
+    lic_arena_init(&arena, m->memory);
+    scan = lic_snapshot_scan(head, &arena, slot, NULL);
+    done = scan != NULL;
+    while (done && found) {
+        done = lic_scan_next(scan, &edge, &found);
+        if (done && found)
+            done = forget_edge(m, import, &edge);
+    }
+    lic_arena_free(&arena);
+    return done;
+}
+
+/* Appends, as absent, every edge that the import does not have. */
+static bool forget_rest(lic_memory_store *m, lic_store_import *import)
+{
+    lic_snapshot head;
+    bool         done = import->number_capacity > 0 || grow_numbers(import, m->memory);
+
+    lic_snapshot_pin(m->graph, &head);
+    for (lic_slot slot = 0; slot < lic_names_slot_count(m->names) && done; slot++)
+        done = forget_slot(m, import, &head, slot);
+    lic_snapshot_unpin(&head);
+    return done;
+}
+
+static licet_status replace_all(lic_memory_store *m, lic_store_import *import, licet_schema **schema,
+                                uint64_t *revision, licet_error **error)
+{
+    licet_schema *added = *schema;
+
+    if (!forget_rest(m, import) || !lic_schemas_add(m->host.schemas, lic_graph_head(m->graph) + 1, &added))
+        return lic_fail_memory(error);
+    if (!lic_graph_apply(m->graph, import->changes, import->count, revision)) {
+        lic_schemas_withdraw(m->host.schemas);
+        licet_schema_retain(*schema); /* the list has taken the caller's */
+        return lic_fail_memory(error);
+    }
+    *schema       = NULL;
+    import->count = 0; /* the graph has taken the attributes */
+    lic_schemas_trim(m->host.schemas, m->graph, lic_graph_oldest(m->graph));
+    return LICET_OK;
+}
+
+licet_status lic_memory_replace_all(lic_store *store, lic_store_import *import, licet_schema **schema,
+                                    uint64_t *revision, licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+    licet_status      status;
+
+    lic_memory_lock(m);
+    status = replace_all(m, import, schema, revision, error);
+    lic_memory_unlock(m);
     return status;
 }
 

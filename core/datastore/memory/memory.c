@@ -432,7 +432,7 @@ lic_store *lic_memory_store_new(const lic_store_host *host)
 
     if (store == NULL)
         return NULL;
-    *store = (lic_memory_store){ .base   = { &methods, LIC_STORE_ALWAYS },
+    *store = (lic_memory_store){ .base   = { &methods, LIC_STORE_ALWAYS, LIC_STORE_HOST_CLOCK },
                                  .host   = *host,
                                  .memory = host->memory,
                                  .graph  = host->graph,

@@ -16,14 +16,29 @@ typedef struct lic_pg_store lic_pg_store;
 
 typedef enum lic_pg_phase {
     LIC_PG_ASLEEP,     /* nothing was asked yet: no thread */
-    LIC_PG_CONNECTING, /* also loading: the graph may be older than max_staleness, or not there */
+    LIC_PG_CONNECTING, /* also loading: the graph may be too old, or not there */
     LIC_PG_FOLLOWING,
-    LIC_PG_BROKEN /* no retry will mend it: what is wrong is told at once */
+    LIC_PG_BROKEN /* what is wrong will hardly mend itself: it is told at once. The thread goes on trying */
 } lic_pg_phase;
 
+/* What is asked in a catch-up: first whether anything has happened, and only if so, what. */
+typedef enum lic_pg_asking { LIC_PG_ASKING_PROBE, LIC_PG_ASKING_CHANGES } lic_pg_asking;
+
+/* The database as the graph shows it. Changed by who has the query in flight, or by the thread while connecting. */
+typedef struct lic_pg_standing {
+    bool                is_loaded;
+    lic_pg_identity     identity;
+    int64_t             started_at_us; /* its server: another's transactions can't be compared with these */
+    lic_arena           arena;         /* of snapshot and wire */
+    lic_pg_snapshot     snapshot;
+    lic_str             wire;           /* the same as it was sent */
+    uint64_t            schema_version; /* zed.version in force; 0: none */
+    const licet_schema *schema;         /* that is this one. Held; NULL: none was loaded */
+} lic_pg_standing;
+
 typedef struct lic_pg_follower {
-    bool        made; /* the locks are */
-    lic_mutex   lock; /* of what follows */
+    bool        made;    /* the lock and those who wait are */
+    lic_mutex   lock;    /* of what follows */
     lic_waiters changed; /* callers wait for this */
     lic_waiters work;    /* the thread does */
     uint32_t    waiting; /* callers */
@@ -31,29 +46,23 @@ typedef struct lic_pg_follower {
     bool        has_thread;
     bool        stopping;
 
-    lic_pg_phase phase;
-    licet_error *problem; /* why it is not following; held. NULL: it does, or has not begun */
-    lic_pg_link *link;    /* used by who has set in_flight, or by the thread while CONNECTING */
-    bool         in_flight;
-    bool         orphaned; /* who sent the query in flight has gone: the thread takes its answer */
-    uint64_t     begun;    /* number of the last query sent */
-    uint64_t     applied;  /* all up to this one have been */
-    uint64_t     sent_ms;  /* when the last was sent */
-    uint64_t     confirmed_ms; /* when the last applied one was sent; 0: none was */
+    lic_pg_phase    phase;
+    licet_error    *problem; /* why it is not following, or no more. NULL: it is, or has not failed yet */
+    lic_pg_link    *link;    /* used by who has set in_flight, or by the thread while connecting */
+    bool            in_flight;
+    bool            orphaned; /* who sent the query in flight has gone: the thread takes its answer */
+    lic_pg_asking   asking;   /* of who has it in flight */
+    uint64_t        begun;    /* number of the last query sent */
+    uint64_t        applied;  /* all up to this one have been */
+    uint64_t        sent_ms;  /* when the last was sent */
+    int64_t         asked_ns; /* when its present half was */
+    lic_pg_standing standing; /* the schema also under the lock */
 
-    /* Changed by who has the query in flight, or by the thread while CONNECTING. */
-    lic_pg_identity identity; /* of the database that the graph shows */
-    bool            has_identity;
-    int64_t         started_at_us;  /* its server: another one's transactions are not comparable */
-    uint64_t        schema_version; /* zed.version in force; 0: none */
-    const licet_schema *schema;     /* which is this one, held */
-
-    _Atomic int64_t clock_offset_ns; /* database's clock minus the monotonic one; INT64_MIN: not known */
-    uint64_t        catch_ups; /* statistics, under the lock */
-    uint64_t        shared;
-    uint64_t        loads;
-    uint64_t        reconnects;
-    uint64_t        past_round_trips; /* of links that are gone */
+    uint64_t catch_ups; /* statistics */
+    uint64_t shared;
+    uint64_t loads;
+    uint64_t reconnects;
+    uint64_t past_round_trips; /* of links that are gone */
 } lic_pg_follower;
 
 bool lic_pg_follower_init(lic_pg_follower *follower);

@@ -12,4 +12,10 @@ bool lic_postgres_uri_is(licet_str uri);
 licet_status lic_postgres_store_new(const lic_store_host *host, licet_str uri, const licet_options *options,
                                     lic_store **store, licet_error **error);
 
+/* licet_migrate() and licet_doctor(), over a connection of their own: the texts are appended. options: checked. */
+licet_status lic_postgres_migrate(lic_memory *memory, licet_str uri, const licet_options *options, bool dry_run,
+                                  lic_text *sql, licet_error **error);
+licet_status lic_postgres_examine(lic_memory *memory, licet_str uri, const licet_options *options, lic_text *json,
+                                  licet_error **error);
+
 #endif

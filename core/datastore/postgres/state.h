@@ -18,19 +18,19 @@ typedef struct lic_pg_limits {
 } lic_pg_limits;
 
 typedef struct lic_pg_store {
-    lic_store            base;
-    lic_store_host       host;
-    lic_arena            arena; /* texts that live as long as the store */
-    lic_store           *replica; /* a memory store over the host's graph and schemas */
-    lic_pg_conninfo     *conninfo;
-    lic_pg_settings      settings; /* of all links */
-    lic_pg_limits        limits;
-    licet_mode           mode;
+    lic_store                base;
+    lic_store_host           host;
+    lic_arena                arena;   /* texts that live as long as the store */
+    lic_store               *replica; /* a memory store over the host's graph and schemas */
+    lic_pg_conninfo         *conninfo;
+    lic_pg_settings          settings; /* of all links */
+    lic_pg_limits            limits;
+    licet_mode               mode;
     const lic_pg_statements *statements;
-    lic_pg_bell          bell;
-    lic_pg_marks         marks; /* local revisions and what they are in the database */
-    lic_pg_pool         *pool;
-    lic_pg_follower      follower;
+    lic_pg_bell              bell;
+    lic_pg_marks             marks; /* local revisions and what they are in the database */
+    lic_pg_pool             *pool;
+    lic_pg_follower          follower;
 } lic_pg_store;
 
 static inline lic_pg_store *lic_pg_store_of(lic_store *store)
@@ -42,6 +42,19 @@ static inline lic_pg_wait lic_pg_store_wait(const lic_pg_store *store, uint64_t 
 {
     return (lic_pg_wait){ until_ms, &store->bell };
 }
+
+/* A catch-up of more rows than this is a load. */
+#define LIC_PG_MOST_CHANGES 200000
+
+/* To whoever runs the application. Not under a lock. */
+void lic_pg_log(const lic_pg_store *store, licet_log_level level, lic_str message);
+
+/* The option's value, or "licet". INVALID_ARGUMENT (config). */
+licet_status lic_pg_schema_option(const licet_options *options, lic_str *schema, licet_error **error);
+
+/* The schema of that version; 0: the empty one. It is the caller's. */
+licet_status lic_pg_read_schema(lic_pg_store *store, lic_pg_link *link, uint64_t version, lic_pg_wait wait,
+                                licet_schema **schema, licet_error **error);
 
 /* Of the store's methods: write.c, schema.c, import.c. */
 licet_status lic_pg_apply(lic_store *store, const lic_store_write *write, lic_store_change *changes, size_t count,

@@ -2,10 +2,31 @@
  * has passed lic_pg_schema_name_is(). Types stand in the texts, so that nothing is left for the server to guess. */
 #include "datastore/postgres/statements.h"
 
+#include "datastore/postgres/rows.h"
+
 #define PLACE LIC_STR("{schema}")
 #define NAME_MAX_BYTES 63 /* NAMEDATALEN - 1 */
 
+/* datastore.md E2. A version comes once for each reason to tell it; applying is the same. */
+#define VERSIONS(condition, order) \
+    "(SELECT " LIC_PG_ROW_COLUMNS ", deleted_xid FROM {schema}.rel WHERE " condition " ORDER BY " order " LIMIT $3)"
+#define DEAD "deleted_xid < '9223372036854775807'"
+#define IN_FORCE "coalesce((SELECT version FROM {schema}.zed ORDER BY version DESC LIMIT 1), 0)::bigint"
+
 static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
+    [LIC_PG_PROBE] = "SELECT pg_current_snapshot(), clock_timestamp()",
+    [LIC_PG_CATCH_UP] =
+        "SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", c.* "
+        "FROM {schema}.meta m LEFT JOIN (" VERSIONS("created_xid >= $1::xid8", "created_xid") " UNION ALL " VERSIONS(
+            "created_xid = ANY ($2::xid8[])",
+            "created_xid") " UNION ALL " VERSIONS("deleted_xid >= $1::xid8 AND " DEAD,
+                                                  "deleted_xid") " UNION ALL " VERSIONS("deleted_xid = ANY "
+                                                                                        "($2::xid8[]) AND " DEAD,
+                                                                                        "deleted_xid") ") c ON true",
+    [LIC_PG_BEGIN_LOAD] =
+        "SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", m.token_key "
+        "FROM {schema}.meta m",
+    [LIC_PG_SCHEMA_TEXT]  = "SELECT text FROM {schema}.zed WHERE version = $1::bigint",
     [LIC_PG_WRITE]        = "SELECT snapshot, xid, schema FROM {schema}._write($1::jsonb, $2::bigint, $3::uuid)",
     [LIC_PG_DELETE]       = "SELECT snapshot, xid, schema, deleted "
                             "FROM {schema}._delete($1::jsonb, $2::bigint, $3::uuid, $4::timestamptz)",
@@ -13,11 +34,14 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
     [LIC_PG_WRITE_SCHEMA] = "SELECT snapshot, xid, schema FROM {schema}._write_schema($1::jsonb, $2::bigint, $3::uuid)",
     [LIC_PG_IMPORT]       = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
     [LIC_PG_OUTCOME]      = "SELECT snapshot, xid, deleted FROM {schema}._outcome($1::uuid)",
-    [LIC_PG_COLLECT]      = "SELECT * FROM {schema}._collect($1::interval, $2::integer)",
+    [LIC_PG_COLLECT]      = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
 };
 
 static const char import_rows[] = "COPY {schema}.rel (rt, ri, rr, st, si, sr, caveat, context, expires_at, expires_ns) "
                                   "FROM STDIN (FORMAT binary)";
+
+static const char load_rows[] = "COPY (SELECT " LIC_PG_ROW_COLUMNS " FROM {schema}.rel "
+                                "WHERE deleted_xid = '9223372036854775807') TO STDOUT (FORMAT binary)";
 
 static const lic_pg_statement shapes[LIC_PG_STATEMENT_COUNT] = {
 #define SHAPE(name, parameters) [LIC_PG_##name] = { #name, NULL, parameters, NULL },
@@ -96,6 +120,7 @@ const lic_pg_statements *lic_pg_statements_new(lic_arena *arena, lic_str schema)
         if (made->items[i].sql == NULL)
             return NULL;
     }
+    made->load_rows   = lic_pg_statement_text(arena, load_rows, schema);
     made->import_rows = lic_pg_statement_text(arena, import_rows, schema);
-    return made->import_rows != NULL ? made : NULL;
+    return made->load_rows != NULL && made->import_rows != NULL ? made : NULL;
 }

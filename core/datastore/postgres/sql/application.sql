@@ -14,7 +14,8 @@ DECLARE
 BEGIN
     PERFORM {schema}._require_object(request, 'request', '{updates,preconditions,metadata}');
     metadata      := {schema}._metadata_of(request);
-    updates       := {schema}._judged_updates({schema}._list_of(request, 'updates', 1000, 'TOO_MANY_UPDATES_IN_REQUEST'));
+    updates       := {schema}._judged_updates(
+        {schema}._list_of(request, 'updates', 1000, 'TOO_MANY_UPDATES_IN_REQUEST'));
     preconditions := {schema}._judged_preconditions(
         {schema}._list_of(request, 'preconditions', 1000, 'TOO_MANY_PRECONDITIONS_IN_REQUEST'));
     PERFORM set_config('licet.writer', '{schema}', true);
@@ -30,8 +31,8 @@ BEGIN
 END $$;
 
 -- Deletes what matches, expired or not: {"filter": {...}, "preconditions": [...], "limit": n, "allow_partial": bool,
--- "metadata": {...}}. Returns {"deleted": n, "partial": bool, "token": "..."}; partial: as many as the limit, so there may
--- be more.
+-- "metadata": {...}}. Returns {"deleted": n, "partial": bool, "token": "..."}; partial: as many as the limit, so there
+-- may be more.
 CREATE OR REPLACE FUNCTION {schema}.delete(request jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$

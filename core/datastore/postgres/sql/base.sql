@@ -1,9 +1,9 @@
 -- What the other functions share. Functions whose names begin with "_" are for the engine and for each other.
 --
--- Entries are SECURITY DEFINER, so that a role needs rights on functions only. That is safe because their search_path is
--- fixed, every name of ours is qualified, and no text from outside becomes part of a statement: what is run by EXECUTE is
--- put together from the constants in this folder, and values are parameters. No literal here has a backslash, since a
--- session may have standard_conforming_strings off.
+-- Entries are SECURITY DEFINER, so that a role needs rights on functions only. That is safe because their search_path
+-- is fixed, every name of ours is qualified, and no text from outside becomes part of a statement: what is run by
+-- EXECUTE is put together from the constants in this folder, and values are parameters. No literal here has a
+-- backslash, since a session may have standard_conforming_strings off.
 
 -- Errors: class LZ, and in DETAIL what a program needs.
 CREATE OR REPLACE FUNCTION {schema}._fail(code text, message text, detail text DEFAULT '') RETURNS void
@@ -59,8 +59,8 @@ BEGIN
 END $$;
 
 -- The store's lock is number 0 of class rel: writes share it, schema writes and wide "must not match" have it alone. 64
--- more stand for resources: who creates relationships shares those of its resources, who relies on the absence of some of
--- one resource has that alone. Always in ascending order.
+-- more stand for resources: who creates relationships shares those of its resources, who relies on the absence of some
+-- at one resource has that alone. Always in ascending order.
 CREATE OR REPLACE FUNCTION {schema}._bucket(rt text, ri text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT 1 + (hashtextextended((rt || ':' || ri) COLLATE "C", 0) & 63)::integer
 $$;
@@ -114,6 +114,14 @@ END $$;
 -- A JSON value given as itself or as a string that holds its text.
 CREATE OR REPLACE FUNCTION {schema}._json(value jsonb) RETURNS json LANGUAGE sql IMMUTABLE AS $$
     SELECT (CASE jsonb_typeof(value) WHEN 'string' THEN value #>> '{}' WHEN 'null' THEN NULL ELSE value::text END)::json
+$$;
+
+-- Equal as values. Texts differ in their spaces; some that are JSON (a NUL) can't be compared but as texts.
+CREATE OR REPLACE FUNCTION {schema}._same_json(a json, b json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL
+                WHEN a::text = b::text THEN true
+                WHEN strpos(a::text || b::text, chr(92) || 'u0000') > 0 THEN false
+                ELSE a::jsonb = b::jsonb END
 $$;
 
 -- RFC 3339 in UTC that was judged before: microseconds, and the nanoseconds below them. Cut, not rounded.

@@ -1,12 +1,13 @@
 -- Garbage collection: one small batch of what no snapshot within the window can need.
 --
--- The horizon is the oldest transaction that still ran when a write of more than a window ago was recorded. What was ended
--- by a transaction before it is seen as ended by every snapshot taken since. It moves in the transaction that deletes, and
--- who reads an old snapshot reads it in the same statement (datastore.md E4).
+-- The horizon is the oldest transaction that still ran when a write of more than a window ago was recorded. What was
+-- ended by a transaction before it is seen as ended by every snapshot taken since. It moves in the transaction that
+-- deletes, and who reads an old snapshot reads it in the same statement.
 --
 -- Rows that have been expired for longer than the window are first ended, like any other, and deleted a window later.
 CREATE OR REPLACE FUNCTION {schema}._collect("window" interval, batch integer,
-                                             OUT removed bigint, OUT expired bigint, OUT horizon xid8, OUT is_done boolean)
+                                             OUT removed bigint, OUT expired bigint, OUT horizon xid8,
+                                             OUT is_done boolean)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -70,11 +71,13 @@ END $$;
 CREATE OR REPLACE FUNCTION {schema}._forget_transactions(horizon xid8, batch integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
+    schemas bigint;
     removed bigint;
 BEGIN
     DELETE FROM {schema}.zed z WHERE z.replaced_xid < horizon;
+    GET DIAGNOSTICS schemas = ROW_COUNT;
     DELETE FROM {schema}.tx WHERE xid = ANY (ARRAY(
         SELECT t.xid FROM {schema}.tx t WHERE t.xid < horizon ORDER BY t.xid LIMIT batch FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS removed = ROW_COUNT;
-    RETURN removed;
+    RETURN schemas + removed;
 END $$;

@@ -1,15 +1,17 @@
 -- Deleting by filter.
 
--- Ends at most `most` rows (NULL: all) that match, expired or not, in the order of their keys. Rounds as in _apply: what
--- came while we waited is met by the next one. living: how many of them had not expired.
+-- Ends at most `most` rows (NULL: all) that match, expired or not, in the order of their keys. Rounds as in _apply:
+-- what came while we waited is met by the next one. living: how many of them had not expired.
 CREATE OR REPLACE FUNCTION {schema}._erase(f {schema}._filter, most bigint, now timestamptz,
                                            OUT deleted bigint, OUT living bigint) LANGUAGE plpgsql AS $$
 DECLARE
     statement text := 'WITH gone AS MATERIALIZED ('
-                      '    SELECT r.ctid AS tid, r.created_xid = $4 AS own, {schema}._lives(r.expires_at, r.expires_ns, $2) AS lives'
+                      '    SELECT r.ctid AS tid, r.created_xid = $4 AS own, '
+                      '           {schema}._lives(r.expires_at, r.expires_ns, $2) AS lives'
                       '        FROM {schema}.rel r WHERE ' || {schema}._condition(f) ||
                       '        ORDER BY r.rt, r.ri, r.rr, r.st, r.si, r.sr LIMIT $3 FOR UPDATE), '
-                      'ended AS (UPDATE {schema}.rel SET deleted_xid = $4 FROM gone WHERE rel.ctid = gone.tid AND NOT gone.own), '
+                      'ended AS (UPDATE {schema}.rel SET deleted_xid = $4 '
+                      '              FROM gone WHERE rel.ctid = gone.tid AND NOT gone.own), '
                       'erased AS (DELETE FROM {schema}.rel USING gone WHERE rel.ctid = gone.tid AND gone.own) '
                       'SELECT count(*), count(*) FILTER (WHERE lives) FROM gone';
     round_deleted bigint;

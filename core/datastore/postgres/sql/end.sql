@@ -5,7 +5,7 @@ DECLARE
 BEGIN
     FOR function IN SELECT p.oid FROM pg_proc p
                         WHERE p.pronamespace = '{schema}'::regnamespace AND
-                              (p.proname LIKE '^_%' ESCAPE '^' OR p.proname IN ('write', 'delete', 'read', 'token')) LOOP
+                              (starts_with(p.proname, '_') OR p.proname IN ('write', 'delete', 'read', 'token')) LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', function);
     END LOOP;
 END $$;

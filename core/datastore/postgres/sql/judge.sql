@@ -3,7 +3,8 @@
 -- "^" and "$" are the ends of the text here, newlines are characters like others.
 
 CREATE OR REPLACE FUNCTION {schema}._is_type(value text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT value COLLATE "C" ~ '^([a-z][a-z0-9_]{1,61}[a-z0-9]/)*[a-z][a-z0-9_]{1,62}[a-z0-9]$' AND octet_length(value) <= 128
+    SELECT octet_length(value) <= 128 AND
+           value COLLATE "C" ~ '^([a-z][a-z0-9_]{1,61}[a-z0-9]/)*[a-z][a-z0-9_]{1,62}[a-z0-9]$'
 $$;
 CREATE OR REPLACE FUNCTION {schema}._is_relation(value text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT value COLLATE "C" ~ '^[a-z][a-z0-9_]{1,62}[a-z0-9]$'
@@ -93,17 +94,21 @@ END $$;
 -- RFC 3339, years 1 to 9999 of UTC, as UTC; NULL for anything else. Leap seconds are refused.
 CREATE OR REPLACE FUNCTION {schema}._utc(instant text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
+    month  date;
     part   text[] := regexp_match(instant COLLATE "C", '^([0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T'
                                   '((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])(?:[.]([0-9]+))?'
                                   '(?:Z|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))$');
     utc    timestamp;
     digits text;
 BEGIN
-    IF part IS NULL OR part[1] = '0000' OR
-       part[3]::integer > extract(day FROM make_date(part[1]::integer, part[2]::integer, 1) + interval '1 month -1 day') THEN
+    IF part IS NULL OR part[1] = '0000' THEN
         RETURN NULL;
     END IF;
-    utc := make_date(part[1]::integer, part[2]::integer, part[3]::integer) + part[4]::time -
+    month := make_date(part[1]::integer, part[2]::integer, 1);
+    IF part[3]::integer > extract(day FROM month + interval '1 month -1 day') THEN
+        RETURN NULL;
+    END IF;
+    utc := month + (part[3]::integer - 1) + part[4]::time -
            coalesce((part[6] || part[7] || ':' || part[8])::interval, interval '0');
     IF utc < timestamp '0001-01-01' OR utc >= timestamp '10000-01-01' THEN
         RETURN NULL;
@@ -125,7 +130,8 @@ BEGIN
         decor := regexp_match(part[7] COLLATE "C",
                               '^[[]([a-z0-9_/]+)(?::([{].+[}]))?[]](?:[[]expiration:([0-9T:.Z-]+)[]])?$');
     END IF;
-    IF part IS NULL OR decor IS NULL OR strpos(decor[2], chr(10)) > 0 OR NOT {schema}._is_type(coalesce(decor[1], 'none')) THEN
+    IF part IS NULL OR decor IS NULL OR strpos(decor[2], chr(10)) > 0 OR
+       NOT {schema}._is_type(coalesce(decor[1], 'none')) THEN
         PERFORM {schema}._refuse(field || ': invalid relationship ' || {schema}._quoted(value));
     END IF;
     BEGIN
@@ -282,7 +288,8 @@ DECLARE
     u     {schema}._update;
     field text;
 BEGIN
-    FOR u IN SELECT c.* FROM unnest(updates) c WHERE c.context IS NOT NULL OR NOT {schema}._is_allowed(c) ORDER BY c.n LOOP
+    FOR u IN SELECT c.* FROM unnest(updates) c
+                 WHERE c.context IS NOT NULL OR NOT {schema}._is_allowed(c) ORDER BY c.n LOOP
         field := 'update ' || u.n;
         PERFORM {schema}._require_name(u.rt, u.rr, field);
         PERFORM {schema}._require_name(u.st, u.sr, field);
@@ -303,7 +310,8 @@ END $$;
 CREATE OR REPLACE FUNCTION {schema}._form(u {schema}._update) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT u.st || CASE WHEN u.si = '*' THEN ':*' WHEN u.sr <> '...' THEN '#' || u.sr ELSE '' END ||
            coalesce(' with ' || u.caveat, '') ||
-           CASE WHEN u.expires_at IS NULL THEN '' WHEN u.caveat IS NULL THEN ' with expiration' ELSE ' and expiration' END
+           CASE WHEN u.expires_at IS NULL THEN '' WHEN u.caveat IS NULL THEN ' with expiration'
+                ELSE ' and expiration' END
 $$;
 
 CREATE OR REPLACE FUNCTION {schema}._require_context(caveat_name text, context jsonb, field text) RETURNS void
@@ -327,32 +335,35 @@ END $$;
 -- A number, or a text that is one; NULL for what is neither.
 CREATE OR REPLACE FUNCTION {schema}._number(value jsonb) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'number' OR jsonb_typeof(value) = 'string' AND
-                     (value #>> '{}') COLLATE "C" ~ '^[+-]?([0-9]{1,400}[.]?[0-9]{0,400}|[.][0-9]{1,400})([eE][+-]?[0-9]{1,3})?$'
+                     (value #>> '{}') COLLATE "C" ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$'
                 THEN (value #>> '{}')::numeric END
 $$;
 
--- Does the value become what the parameter is? caveats.md 3; less lax about times, addresses and base64. The depth is that
--- of the type, which the schema's reader bounds.
+-- Does the value become what the parameter is? caveats.md 3; less lax about times, addresses and base64. The depth is
+-- that of the type, which the schema's reader bounds.
 CREATE OR REPLACE FUNCTION {schema}._converts(value jsonb, type text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-    kind  text := jsonb_typeof(value);
-    value_text text := value #>> '{}';
-    inner_type text := substring(type FROM '^(?:list|map)<(.*)>$');
+    kind       text    := jsonb_typeof(value);
+    value_text text    := value #>> '{}';
+    number     numeric := {schema}._number(value);
+    inner_type text    := substring(type FROM '^(?:list|map)<(.*)>$');
 BEGIN
     IF type LIKE 'list<%' THEN
-        RETURN kind = 'array' AND NOT EXISTS (SELECT FROM jsonb_array_elements(CASE kind WHEN 'array' THEN value ELSE '[]' END) e
-                                                  WHERE NOT {schema}._converts(e, inner_type));
+        RETURN kind = 'array' AND NOT EXISTS (
+            SELECT FROM jsonb_array_elements(CASE kind WHEN 'array' THEN value ELSE '[]' END) e
+                WHERE NOT {schema}._converts(e, inner_type));
     ELSIF type LIKE 'map<%' THEN
-        RETURN kind = 'object' AND NOT EXISTS (SELECT FROM jsonb_each(CASE kind WHEN 'object' THEN value ELSE '{}' END) e
-                                                   WHERE NOT {schema}._converts(e.value, inner_type));
+        RETURN kind = 'object' AND NOT EXISTS (
+            SELECT FROM jsonb_each(CASE kind WHEN 'object' THEN value ELSE '{}' END) e
+                WHERE NOT {schema}._converts(e.value, inner_type));
     END IF;
     RETURN CASE type
         WHEN 'any'    THEN true
         WHEN 'bool'   THEN kind = 'boolean'
         WHEN 'string' THEN kind = 'string'
-        WHEN 'int'    THEN coalesce({schema}._number(value) = trunc({schema}._number(value)), false)
-        WHEN 'uint'   THEN coalesce({schema}._number(value) = trunc({schema}._number(value)) AND {schema}._number(value) >= 0, false)
-        WHEN 'double' THEN {schema}._number(value) IS NOT NULL OR kind = 'string' AND value_text IN ('Inf', '+Inf', '-Inf')
+        WHEN 'int'    THEN coalesce(number = trunc(number), false)
+        WHEN 'uint'   THEN coalesce(number = trunc(number) AND number >= 0, false)
+        WHEN 'double' THEN number IS NOT NULL OR kind = 'string' AND value_text IN ('Inf', '+Inf', '-Inf')
         WHEN 'bytes'  THEN kind = 'string' AND value_text COLLATE "C" ~
                            '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
         WHEN 'duration' THEN kind = 'string' AND translate(value_text, chr(181) || chr(956), 'uu') COLLATE "C" ~
@@ -374,16 +385,16 @@ END $$;
 
 -- ------------------------------------------------------------ filters
 
--- The shape of a filter, and the filter as it is meant: an empty field is not given, but for subject_relation, which then
--- means none.
+-- The shape of a filter, and the filter as it is meant: an empty field is not given, but for subject_relation, which
+-- then means none.
 CREATE OR REPLACE FUNCTION {schema}._judged_filter(filter jsonb, field text, is_read boolean) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
     f     {schema}._filter;
     wrong text;
 BEGIN
-    PERFORM {schema}._require_object(filter, field, '{resource_type,resource_id,resource_id_prefix,relation,subject_type,'
-                                                    'subject_id,subject_relation}');
+    PERFORM {schema}._require_object(filter, field, '{resource_type,resource_id,resource_id_prefix,relation,'
+                                                    'subject_type,subject_id,subject_relation}');
     f.resource_type      := nullif({schema}._text_of(filter, 'resource_type', field), '');
     f.resource_id        := nullif({schema}._text_of(filter, 'resource_id', field), '');
     f.resource_id_prefix := nullif({schema}._text_of(filter, 'resource_id_prefix', field), '');
@@ -391,13 +402,14 @@ BEGIN
     f.subject_type       := nullif({schema}._text_of(filter, 'subject_type', field), '');
     f.subject_id         := nullif({schema}._text_of(filter, 'subject_id', field), '');
     f.subject_relation   := {schema}._text_of(filter, 'subject_relation', field);
-    wrong := CASE WHEN NOT {schema}._is_type(f.resource_type)                                     THEN 'resource_type'
-                  WHEN NOT {schema}._is_id(f.resource_id)                                         THEN 'resource_id'
-                  WHEN NOT {schema}._is_id(f.resource_id_prefix)                                  THEN 'resource_id_prefix'
-                  WHEN NOT {schema}._is_relation(f.relation)                                      THEN 'relation'
-                  WHEN NOT {schema}._is_type(f.subject_type)                                      THEN 'subject_type'
-                  WHEN NOT (f.subject_id = '*' OR {schema}._is_id(f.subject_id))                  THEN 'subject_id'
-                  WHEN NOT (f.subject_relation = '' OR {schema}._is_relation(f.subject_relation)) THEN 'subject_relation' END;
+    wrong := CASE WHEN NOT {schema}._is_type(f.resource_type)                    THEN 'resource_type'
+                  WHEN NOT {schema}._is_id(f.resource_id)                        THEN 'resource_id'
+                  WHEN NOT {schema}._is_id(f.resource_id_prefix)                 THEN 'resource_id_prefix'
+                  WHEN NOT {schema}._is_relation(f.relation)                     THEN 'relation'
+                  WHEN NOT {schema}._is_type(f.subject_type)                     THEN 'subject_type'
+                  WHEN NOT (f.subject_id = '*' OR {schema}._is_id(f.subject_id)) THEN 'subject_id'
+                  WHEN NOT (f.subject_relation = '' OR {schema}._is_relation(f.subject_relation))
+                                                                                 THEN 'subject_relation' END;
     IF wrong IS NOT NULL THEN
         PERFORM {schema}._refuse(field || ': ' || wrong || ': ' || {schema}._quoted(filter ->> wrong) || ' is not one');
     END IF;
@@ -419,7 +431,8 @@ BEGIN
     IF f.resource_type IS NOT NULL THEN
         PERFORM {schema}._require_name(f.resource_type, f.relation, field);
     END IF;
-    IF is_read AND (SELECT n.is_permission FROM {schema}.names n WHERE n.definition = f.resource_type AND n.relation = f.relation) THEN
+    IF is_read AND (SELECT n.is_permission FROM {schema}.names n
+                        WHERE n.definition = f.resource_type AND n.relation = f.relation) THEN
         PERFORM {schema}._refuse('cannot read relationships of permission `' || f.relation || '` under definition `' ||
                                  f.resource_type || '`', 'SCHEMA_TYPE_ERROR');
     END IF;
@@ -448,7 +461,8 @@ BEGIN
             PERFORM {schema}._refuse('precondition ' || number || ': expected one of must_match and must_not_match');
         END IF;
         kind   := jsonb_object_keys(item);
-        judged := judged || jsonb_build_object(kind, {schema}._judged_filter(item -> kind, 'precondition ' || number, false));
+        item   := {schema}._judged_filter(item -> kind, 'precondition ' || number, false);
+        judged := judged || jsonb_build_object(kind, item);
     END LOOP;
     RETURN judged;
 END $$;

@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION {schema}._condition(f {schema}._filter) RETURNS text 
         || CASE WHEN f.subject_type       IS NULL THEN '' ELSE ' AND r.st = ($1).subject_type' END
         || CASE WHEN f.subject_id         IS NULL THEN '' ELSE ' AND r.si = ($1).subject_id' END
         || CASE WHEN f.subject_relation   IS NULL THEN ''
-                WHEN f.subject_relation   = ''    THEN ' AND r.sr = ''...''' ELSE ' AND r.sr = ($1).subject_relation' END
+                WHEN f.subject_relation   = ''    THEN ' AND r.sr = ''...'''
+                ELSE ' AND r.sr = ($1).subject_relation' END
 $$;
 
 -- Expired means expires_at <= now; the rest below a microsecond counts.
@@ -33,7 +34,8 @@ $$;
 --
 -- While we waited for a row that somebody changed, another may have come that our statement doesn't show: found nothing
 -- means nothing only if a look without waiting agrees.
-CREATE OR REPLACE FUNCTION {schema}._hold_match(f {schema}._filter, now timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION {schema}._hold_match(f {schema}._filter, now timestamptz) RETURNS boolean
+LANGUAGE plpgsql AS $$
 DECLARE
     held boolean;
 BEGIN
@@ -41,8 +43,9 @@ BEGIN
         IF f.resource_type IS NOT NULL AND f.resource_id IS NOT NULL AND f.relation IS NOT NULL AND
            f.subject_type IS NOT NULL AND f.subject_id IS NOT NULL AND f.subject_relation IS NOT NULL THEN
             SELECT true INTO held FROM {schema}.rel r
-                WHERE r.rt = f.resource_type AND r.ri = f.resource_id AND r.rr = f.relation AND r.st = f.subject_type AND
-                      r.si = f.subject_id AND r.sr = coalesce(nullif(f.subject_relation, ''), '...') AND
+                WHERE r.rt = f.resource_type AND r.ri = f.resource_id AND r.rr = f.relation AND
+                      r.st = f.subject_type AND r.si = f.subject_id AND
+                      r.sr = coalesce(nullif(f.subject_relation, ''), '...') AND
                       r.deleted_xid = '9223372036854775807' AND {schema}._lives(r.expires_at, r.expires_ns, now)
                 FOR SHARE;
         ELSE
@@ -57,7 +60,7 @@ BEGIN
             RETURN false;
         END IF;
     END LOOP;
-    PERFORM {schema}._fail('40001', 'could not serialize access: what a precondition needs is being changed all the time');
+    PERFORM {schema}._fail('40001', 'could not serialize access: a precondition is being changed all the time');
 END $$;
 
 CREATE OR REPLACE FUNCTION {schema}._matches(f {schema}._filter, now timestamptz) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -107,7 +110,8 @@ BEGIN
         n := n + 1;
         IF p ? 'must_match' THEN
             IF NOT {schema}._hold_match({schema}._filter_of(p -> 'must_match'), now) THEN
-                PERFORM {schema}._fail('LZ002', 'precondition ' || n || ' does not hold: nothing matches', n || ' must_match');
+                PERFORM {schema}._fail('LZ002', 'precondition ' || n || ' does not hold: nothing matches',
+                                       n || ' must_match');
             END IF;
         ELSE
             PERFORM {schema}._require_current();

@@ -1,6 +1,6 @@
--- For a database that was dumped and restored into another cluster: there the stamps name transactions that haven't been,
--- so that living relationships seem not created and dead ones not deleted. What lives is stamped anew, what is dead goes,
--- and with it history: the store is another one from now on, old tokens are refused, engines load anew.
+-- For a database that was dumped and restored into another cluster: there the stamps name transactions that haven't
+-- been, so that living relationships seem not created and dead ones not deleted. What lives is stamped anew, what is
+-- dead goes, and with it history: the store is another one from now on, old tokens are refused, engines load anew.
 CREATE OR REPLACE FUNCTION {schema}._repair(OUT living bigint, OUT removed bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Writing the schema. Whether it agrees with the stored relationships is the engine's to judge, between _lock_schema() and
--- _write_schema() in one transaction: nobody writes meanwhile.
+-- Writing the schema. Whether it agrees with the stored relationships is the engine's to judge, between _lock_schema()
+-- and _write_schema() in one transaction: nobody writes meanwhile.
 
 CREATE OR REPLACE FUNCTION {schema}._lock_schema() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -1,6 +1,6 @@
 -- Tables of version 1. Rows of rel are never changed in place: a relationship dies by its deleted_xid and lives on as a
--- new row, so that any snapshot within the window can be read. Stamps are pg_current_xact_id() of the writing transaction,
--- the top-level one also in savepoints; 9223372036854775807 means "not yet".
+-- new row, so that any snapshot within the window can be read. Stamps are pg_current_xact_id() of the writing
+-- transaction, the top-level one also in savepoints; 9223372036854775807 means "not yet".
 
 CREATE SCHEMA IF NOT EXISTS {schema};
 
@@ -9,7 +9,8 @@ CREATE TABLE {schema}.meta (
     version    integer NOT NULL,
     store      uuid    NOT NULL DEFAULT gen_random_uuid(),
     token_key  bytea   NOT NULL
-               DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+               DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) ||
+                              uuid_send(gen_random_uuid())),
     gc_horizon xid8    NOT NULL DEFAULT '0'
 );
 COMMENT ON TABLE {schema}.meta IS 'licet: which store this is, its version, and how far garbage collection went';
@@ -37,7 +38,7 @@ CREATE INDEX rel_expires ON {schema}.rel (expires_at)
 CREATE INDEX rel_created ON {schema}.rel (created_xid);
 CREATE INDEX rel_deleted ON {schema}.rel (deleted_xid) WHERE deleted_xid < '9223372036854775807';
 CREATE INDEX rel_dead ON {schema}.rel (rt, ri, rr, st, si, sr) WHERE deleted_xid < '9223372036854775807';
-COMMENT ON TABLE {schema}.rel IS 'licet: relationships, the living and the dead. Written by the functions of this schema only';
+COMMENT ON TABLE {schema}.rel IS 'licet: relationships, living and dead. Written by the functions of this schema only';
 
 -- One row for each transaction that wrote. request: what an engine asks for when it doesn't know how its COMMIT ended.
 -- collects: nothing changed but that rows which had expired long ago are dead now.

@@ -15,9 +15,10 @@ CREATE OR REPLACE FUNCTION {schema}._updates(items jsonb) RETURNS {schema}._upda
                   subject_relation text, caveat_name text, caveat_context jsonb, expiration text)
 $$;
 
--- Makes every update true, in rounds. A round locks the living rows of its keys, ends those that have to go, and inserts.
--- What somebody else committed while we waited is shown to the next statement only, so what a round could not settle (a
--- row came into the way of an insert, or took the place of one that we waited for to delete) is left to the next.
+-- Makes every update true, in rounds. A round locks the living rows of its keys, ends those that have to go, and
+-- inserts. What somebody else committed while we waited is shown to the next statement only, so what a round could not
+-- settle (a row came into the way of an insert, or took the place of one that we waited for to delete) is left to the
+-- next.
 --
 -- A row that this transaction has made itself is deleted for good: no row is made and ended by one transaction.
 CREATE OR REPLACE FUNCTION {schema}._apply(updates {schema}._update[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -40,8 +41,8 @@ BEGIN
             INTO deleted, existing, kept, ended, erased
             FROM (SELECT u.n, u.operation, r.tid, r.created_xid,
                          u.operation = 'delete' OR
-                         (u.caveat, u.context::text, u.expires_at, u.expires_ns) IS DISTINCT FROM
-                         (r.caveat, r.context::text, r.expires_at, r.expires_ns) AS goes
+                         (u.caveat, u.expires_at, u.expires_ns) IS DISTINCT FROM (r.caveat, r.expires_at, r.expires_ns) OR
+                         NOT {schema}._same_json(u.context, r.context) AS goes
                       FROM unnest(pending) u CROSS JOIN LATERAL
                            (SELECT r.ctid AS tid, r.created_xid, r.caveat, r.context, r.expires_at, r.expires_ns
                                 FROM {schema}.rel r
@@ -73,7 +74,7 @@ BEGIN
             RETURN;
         END IF;
     END LOOP;
-    PERFORM {schema}._fail('40001', 'could not serialize access: relationships of the write are being changed all the time');
+    PERFORM {schema}._fail('40001', 'could not serialize access: a relationship is being changed all the time');
 END $$;
 
 CREATE OR REPLACE FUNCTION {schema}._insert(pending {schema}._update[], kept integer[]) RETURNS integer
@@ -113,8 +114,8 @@ BEGIN
                                     ' exists already', relationship);
 END $$;
 
--- For the engine, which has judged the request by the schema of version expected_schema. The snapshot is taken last, so it
--- shows whatever our changes met; our own xid isn't in it.
+-- For the engine, which has judged the request by the schema of version expected_schema. The snapshot is taken last, so
+-- it shows whatever our changes met; our own xid isn't in it.
 CREATE OR REPLACE FUNCTION {schema}._write(request jsonb, expected_schema bigint, request_id uuid,
                                            OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -135,7 +136,7 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- Before COPY into rel in the same transaction: what a write does, but for the rows. The guard stays open until it ends.
+-- Before COPY into rel in the same transaction: what a write does, but for the rows. The guard stays open until the end.
 CREATE OR REPLACE FUNCTION {schema}._import(expected_schema bigint, request_id uuid,
                                             OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -1,0 +1,348 @@
+/* The store itself: what a consistency asks for, its beginning, its end, and forks. */
+#include "datastore/postgres/postgres.h"
+
+#include "base/clock.h"
+#include "datastore/memory/memory.h"
+#include "datastore/postgres/state.h"
+
+#define SERVER_MS_MORE 1000u /* the server gives up a little after we have */
+
+/* ------------------------------------------------------------------------ pin */
+
+static licet_status fail_would_block(licet_error **error)
+{
+    return lic_fail_reason(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "WOULD_BLOCK", LIC_NOWHERE,
+                           "the answer needs the database, and the call must not wait");
+}
+
+static licet_status fail_not_reached(licet_error **error)
+{
+    return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
+                    "the token names a revision that the database has not reached");
+}
+
+static bool is_fresh(const lic_pg_store *store)
+{
+    return lic_monotonic_coarse_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
+}
+
+/* A token can be read only when it is known what the database is. */
+static licet_status read_token(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
+                               lic_arena *arena, lic_pg_snapshot *wanted, bool *exact, licet_error **error)
+{
+    lic_pg_identity identity;
+    licet_status    status = LICET_OK;
+
+    if (!lic_pg_follow_identity(store, &identity)) {
+        if (consistency->no_wait)
+            return fail_would_block(error);
+        status = lic_pg_catch_up(store, until_ms, error);
+        if (status != LICET_OK)
+            return status;
+        (void)lic_pg_follow_identity(store, &identity);
+    }
+    return lic_pg_token_read(&identity, arena, consistency->token, wanted, exact, error);
+}
+
+/* After a catch-up that began later the graph shows all that any token of this database can name. */
+static licet_status reach(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
+                          const lic_pg_snapshot *wanted, licet_error **error)
+{
+    licet_status status;
+
+    if (lic_pg_marks_reach(&store->marks, wanted))
+        return LICET_OK;
+    if (consistency->no_wait)
+        return fail_would_block(error);
+    status = lic_pg_catch_up(store, until_ms, error);
+    if (status == LICET_OK && !lic_pg_marks_reach(&store->marks, wanted))
+        status = fail_not_reached(error);
+    return status;
+}
+
+static licet_status pin_exactly(lic_pg_store *store, const lic_pg_snapshot *wanted, bool exact, lic_snapshot *snapshot,
+                                licet_error **error)
+{
+    uint64_t revision;
+
+    if (!exact)
+        return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
+                        "the token is of a moment with too many open transactions: it says \"at least\" only");
+    if (lic_pg_marks_find(&store->marks, wanted, &revision) &&
+        lic_snapshot_pin_at(store->host.graph, revision, snapshot) == LIC_PIN_OK)
+        return LICET_OK;
+    return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
+                    "the revision is not in the history that this process has");
+}
+
+static licet_status pin_token(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
+                              lic_snapshot *snapshot, licet_error **error)
+{
+    lic_arena       arena;
+    lic_pg_snapshot wanted;
+    bool            exact;
+    licet_status    status;
+
+    lic_arena_init(&arena, store->host.memory);
+    LIC_TRY(read_token(store, consistency, until_ms, &arena, &wanted, &exact, error));
+    LIC_TRY(reach(store, consistency, until_ms, &wanted, error));
+    if (consistency->freshness == LICET_AT_EXACT_SNAPSHOT)
+        status = pin_exactly(store, &wanted, exact, snapshot, error);
+    else
+        lic_snapshot_pin(store->host.graph, snapshot);
+done:
+    lic_arena_free(&arena);
+    return status;
+}
+
+/* The head, once it is what is asked for. */
+static licet_status pin_head(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
+                             lic_snapshot *snapshot, licet_error **error)
+{
+    const bool   full   = consistency->freshness == LICET_FULLY_CONSISTENT;
+    licet_status status = LICET_OK;
+
+    if (full || !is_fresh(store)) {
+        if (consistency->no_wait)
+            return fail_would_block(error);
+        status = full ? lic_pg_catch_up(store, until_ms, error) : lic_pg_await_fresh(store, until_ms, error);
+    }
+    if (status == LICET_OK)
+        lic_snapshot_pin(store->host.graph, snapshot);
+    return status;
+}
+
+static licet_status pg_pin(lic_store *base, const licet_consistency *consistency, lic_snapshot *snapshot,
+                           licet_error **error)
+{
+    lic_pg_store  *store    = lic_pg_store_of(base);
+    const uint64_t until_ms = lic_monotonic_ms() + store->limits.wait_timeout_ms;
+
+    switch (consistency->freshness) {
+    case LICET_MINIMIZE_LATENCY:
+    case LICET_FULLY_CONSISTENT:
+        return pin_head(store, consistency, until_ms, snapshot, error);
+    case LICET_AT_LEAST_AS_FRESH:
+    case LICET_AT_EXACT_SNAPSHOT:
+        return pin_token(store, consistency, until_ms, snapshot, error);
+    }
+    return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
+                    "consistency: %d is none of the four kinds", (int)consistency->freshness);
+}
+
+static void pg_token(lic_store *base, uint64_t revision, licet_token *token)
+{
+    lic_pg_store   *store = lic_pg_store_of(base);
+    lic_pg_identity identity;
+    lic_pg_snapshot snapshot;
+    lic_arena       arena;
+
+    *token = (licet_token){ { 0 } };
+    lic_arena_init(&arena, store->host.memory);
+    if (lic_pg_follow_identity(store, &identity) &&
+        lic_pg_marks_snapshot(&store->marks, revision, &arena, &snapshot, NULL) == LICET_OK)
+        (void)lic_pg_token_make(&identity, &snapshot, token);
+    lic_arena_free(&arena);
+}
+
+static licet_status pg_await(lic_store *base, uint64_t until_ms, licet_error **error)
+{
+    return lic_pg_await_fresh(lic_pg_store_of(base), until_ms, error);
+}
+
+/* -------------------------------------------------------------------- reading */
+
+/* The replica has all that is read through a snapshot. */
+static licet_status pg_read(lic_store *base, const lic_snapshot *snapshot, const lic_filter *filter, lic_instant now,
+                            const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows, licet_error **error)
+{
+    lic_store *replica = lic_pg_store_of(base)->replica;
+
+    return replica->methods->read(replica, snapshot, filter, now, after, most, arena, rows, error);
+}
+
+static licet_status pg_changes(lic_store *base, const lic_snapshot *snapshot, uint64_t after, uint64_t through,
+                               const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
+                               licet_error **error)
+{
+    lic_store *replica = lic_pg_store_of(base)->replica;
+
+    return replica->methods->changes(replica, snapshot, after, through, test, arena, changes, error);
+}
+
+static bool pg_keeps(lic_store *base, const lic_snapshot *snapshot, uint64_t after)
+{
+    lic_store *replica = lic_pg_store_of(base)->replica;
+
+    return replica->methods->keeps(replica, snapshot, after);
+}
+
+static void pg_measure(lic_store *base, licet_stats *stats)
+{
+    lic_pg_store    *store = lic_pg_store_of(base);
+    lic_pg_follower *f     = &store->follower;
+    const uint64_t   until = atomic_load_explicit(&base->fresh_until_ms, memory_order_acquire);
+    const uint64_t   now   = lic_monotonic_ms();
+
+    stats->mode     = LICET_MODE_FOLLOW;
+    stats->is_ready = is_fresh(store);
+    if (until != 0 && now + store->limits.max_staleness_ms > until)
+        stats->staleness_ms = now + store->limits.max_staleness_ms - until;
+    stats->round_trips = lic_pg_pool_round_trips(store->pool);
+    lic_mutex_lock(&f->lock);
+    stats->is_connected = f->phase == LIC_PG_FOLLOWING && f->link != NULL;
+    if (stats->is_connected) {
+        stats->is_encrypted = lic_pg_link_server(f->link)->is_encrypted;
+        stats->is_verified  = lic_pg_link_server(f->link)->is_verified;
+        stats->round_trips += lic_pg_link_round_trips(f->link);
+    }
+    stats->round_trips += f->past_round_trips;
+    stats->catch_ups        = f->catch_ups;
+    stats->shared_catch_ups = f->shared;
+    stats->loads            = f->loads;
+    stats->reconnects       = f->reconnects;
+    lic_mutex_unlock(&f->lock);
+}
+
+/* ----------------------------------------------------------------------- forks */
+
+static void pg_before_fork(lic_store *base)
+{
+    lic_pg_store *store = lic_pg_store_of(base);
+
+    lic_pg_follow_before_fork(store);
+    lic_pg_pool_before_fork(store->pool);
+    lic_pg_marks_before_fork(&store->marks);
+}
+
+static void pg_after_fork_parent(lic_store *base)
+{
+    lic_pg_store *store = lic_pg_store_of(base);
+
+    lic_pg_marks_after_fork_parent(&store->marks);
+    lic_pg_pool_after_fork_parent(store->pool);
+    lic_pg_follow_after_fork_parent(store);
+}
+
+static void pg_after_fork_child(lic_store *base)
+{
+    lic_pg_store *store = lic_pg_store_of(base);
+
+    lic_pg_marks_after_fork_child(&store->marks, lic_graph_head(store->host.graph));
+    lic_pg_pool_after_fork_child(store->pool);
+    lic_pg_follow_after_fork_child(store);
+    store->replica->methods->after_fork_child(store->replica);
+}
+
+/* -------------------------------------------------------------- beginning, end */
+
+static void pg_stop(lic_store *base)
+{
+    lic_pg_store *store = lic_pg_store_of(base);
+
+    lic_pg_bell_ring(&store->bell);
+    lic_pg_follow_stop(store);
+    lic_pg_pool_stop(store->pool);
+}
+
+static void pg_free(lic_store *base)
+{
+    lic_pg_store *store  = lic_pg_store_of(base);
+    lic_memory   *memory = store->host.memory;
+
+    if (store->pool != NULL && store->follower.made)
+        pg_stop(base);
+    lic_pg_follower_free(store);
+    lic_pg_pool_free(store->pool);
+    lic_pg_marks_free(&store->marks);
+    if (store->replica != NULL)
+        store->replica->methods->free(store->replica);
+    lic_pg_conninfo_free(store->conninfo);
+    lic_pg_bell_free(&store->bell);
+    lic_arena_free(&store->arena);
+    lic_free(memory, store, sizeof *store);
+}
+
+static const lic_store_methods methods = {
+    .pin               = pg_pin,
+    .token             = pg_token,
+    .await             = pg_await,
+    .apply             = lic_pg_apply,
+    .erase             = lic_pg_erase,
+    .replace_schema    = lic_pg_replace_schema,
+    .load              = lic_pg_load,
+    .read              = pg_read,
+    .changes           = pg_changes,
+    .keeps             = pg_keeps,
+    .import_begin      = lic_pg_import_begin,
+    .import_add        = lic_pg_import_add,
+    .import_commit     = lic_pg_import_commit,
+    .import_end        = lic_pg_import_end,
+    .collect           = lic_pg_collect,
+    .measure           = pg_measure,
+    .before_fork       = pg_before_fork,
+    .after_fork_parent = pg_after_fork_parent,
+    .after_fork_child  = pg_after_fork_child,
+    .stop              = pg_stop,
+    .free              = pg_free,
+};
+
+bool lic_postgres_uri_is(licet_str uri)
+{
+    return lic_pg_conninfo_is(uri);
+}
+
+static licet_status store_fill(lic_pg_store *store, licet_str uri, const licet_options *options, licet_error **error)
+{
+    lic_memory    *memory = store->host.memory;
+    lic_str        schema;
+    lic_store_host inside = store->host;
+    licet_status   status;
+
+    status = lic_pg_schema_option(options, &schema, error);
+    if (status != LICET_OK)
+        return status;
+    status = lic_pg_conninfo_read(memory, uri, options->require_tls, &store->conninfo, error);
+    if (status != LICET_OK)
+        return status;
+    inside.committed  = NULL; /* we tell, once we know what it is */
+    store->replica    = lic_memory_store_new(&inside);
+    store->limits     = (lic_pg_limits){ options->poll_interval_ms, options->max_staleness_ms, options->wait_timeout_ms,
+                                         options->write_timeout_ms, options->gc_window_ms };
+    store->mode       = options->mode;
+    store->settings   = (lic_pg_settings){ .schema               = lic_arena_str(&store->arena, schema),
+                                           .statement_timeout_ms = 0,
+                                           .generic_plans        = true };
+    store->statements = lic_pg_statements_new(&store->arena, schema);
+    if (store->replica == NULL || !lic_str_given(store->settings.schema) || store->statements == NULL)
+        return lic_fail_memory(error);
+    if (!lic_pg_bell_init(&store->bell))
+        return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                        "the process has no descriptors left");
+    if (!lic_pg_marks_init(&store->marks, memory) || !lic_pg_follower_init(&store->follower))
+        return lic_fail_memory(error);
+    store->pool = lic_pg_pool_new(memory, store->conninfo, &store->settings, options->max_connections, &store->bell);
+    return store->pool != NULL ? LICET_OK : lic_fail_memory(error);
+}
+
+licet_status lic_postgres_store_new(const lic_store_host *host, licet_str uri, const licet_options *options,
+                                    lic_store **store, licet_error **error)
+{
+    lic_pg_store *made = lic_alloc_zero(host->memory, sizeof *made);
+    licet_status  status;
+
+    *store = NULL;
+    if (made == NULL)
+        return lic_fail_memory(error);
+    made->base = (lic_store){ &methods, 0, LIC_STORE_HOST_CLOCK };
+    made->host = *host;
+    made->bell = (lic_pg_bell){ .read_end = -1, .write_end = -1 };
+    lic_arena_init(&made->arena, host->memory);
+    lic_arena_init(&made->follower.standing.arena, host->memory);
+    status = store_fill(made, uri, options, error);
+    if (status == LICET_OK)
+        *store = &made->base;
+    else
+        pg_free(&made->base);
+    return status;
+}
