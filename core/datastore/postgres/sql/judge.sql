@@ -326,8 +326,8 @@ BEGIN
                                      caveat_name || '` has none of this name');
         END IF;
         IF NOT {schema}._converts(e.value, e.type) THEN
-            PERFORM {schema}._refuse(field || ': parameter `' || e.key || '` of caveat `' || caveat_name || '` is no ' ||
-                                     e.type, 'CAVEAT_PARAMETER_TYPE_ERROR');
+            PERFORM {schema}._refuse(field || ': parameter `' || e.key || '` of caveat `' || caveat_name ||
+                                     '` is no ' || e.type, 'CAVEAT_PARAMETER_TYPE_ERROR');
         END IF;
     END LOOP;
 END $$;
@@ -488,7 +488,7 @@ BEGIN
     END IF;
     most := given::numeric;
     IF most > 1000 THEN
-        PERFORM {schema}._fail('LZ007', 'a limit of ' || {schema}._quoted(most::text) || ' is more than the 1000 allowed',
+        PERFORM {schema}._fail('LZ007', 'a limit of ' || left(most::text, 20) || ' is more than the 1000 allowed',
                                'EXCEEDS_MAXIMUM_ALLOWABLE_LIMIT');
     END IF;
     RETURN nullif(most, 0)::bigint;

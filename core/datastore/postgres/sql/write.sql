@@ -41,7 +41,8 @@ BEGIN
             INTO deleted, existing, kept, ended, erased
             FROM (SELECT u.n, u.operation, r.tid, r.created_xid,
                          u.operation = 'delete' OR
-                         (u.caveat, u.expires_at, u.expires_ns) IS DISTINCT FROM (r.caveat, r.expires_at, r.expires_ns) OR
+                         (u.caveat, u.expires_at, u.expires_ns) IS DISTINCT FROM
+                         (r.caveat, r.expires_at, r.expires_ns) OR
                          NOT {schema}._same_json(u.context, r.context) AS goes
                       FROM unnest(pending) u CROSS JOIN LATERAL
                            (SELECT r.ctid AS tid, r.created_xid, r.caveat, r.context, r.expires_at, r.expires_ns
@@ -136,7 +137,7 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- Before COPY into rel in the same transaction: what a write does, but for the rows. The guard stays open until the end.
+-- Before a COPY into rel in its transaction: what a write does, but for the rows. The guard stays open until its end.
 CREATE OR REPLACE FUNCTION {schema}._import(expected_schema bigint, request_id uuid,
                                             OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
