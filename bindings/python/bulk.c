@@ -6,6 +6,7 @@
 #include "engine.h"
 #include "error.h"
 #include "result.h"
+#include "waiting.h"
 
 /* A bulk in the making: requests, their answers, and what their views point into. */
 typedef struct bulk {
@@ -53,12 +54,13 @@ static bool bulk_run(PyObject *self, module_state *state, bulk *b, licet_consist
     licet_error  *error  = NULL;
     licet_status  status;
 
-    if (b->count >= BULK_UNLOCK_COUNT || licet_check_may_block(engine, b->count == 0 ? NULL : b->requests)) {
+    if (b->count >= BULK_UNLOCK_COUNT) {
         Py_BEGIN_ALLOW_THREADS
         status = licet_check_bulk(engine, b->requests, b->count, consistency, b->results, &error);
         Py_END_ALLOW_THREADS
     } else {
-        status = licet_check_bulk(engine, b->requests, b->count, consistency, b->results, &error);
+        ASK(consistency, status, error,
+            licet_check_bulk(engine, b->requests, b->count, consistency, b->results, &error));
     }
     if (status == LICET_OK)
         return true;
@@ -155,7 +157,7 @@ static PyObject *bulk_results(PyObject *self, module_state *state, bulk *b)
 }
 
 const char engine_check_bulk_doc[] =
-    "check_bulk($self, /, items, *, context=None, consistency=None)\n--\n\n"
+    "check_bulk($self, /, items, *, context=None, consistency=None, may_block=True)\n--\n\n"
     "Answers many questions at one revision: a list of Result in the order of the items.\n\n"
     "items    an iterable of (resource, permission, subject) or (resource, permission, subject, context), at most\n"
     "         10,000\n"
@@ -168,14 +170,14 @@ const char engine_check_bulk_doc[] =
 PyObject *engine_check_bulk(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
 {
-    static const signature sig   = { "check_bulk", 1, 1, { "items", "context", "consistency" } };
+    static const signature sig   = { "check_bulk", 1, 1, { "items", "context", "consistency", "may_block" } };
     module_state          *state = state_of(cls);
     licet_consistency      consistency;
     bulk                   b       = { 0 };
-    PyObject              *arg[3]  = { NULL };
+    PyObject              *arg[4]  = { NULL };
     PyObject              *results = NULL;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !consistency_from_py(state, arg[2], &consistency) ||
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !consistency_from_py(state, arg[2], arg[3], &consistency) ||
         !context_prepare(state, arg[1], engine_is_strict(self), &b.context))
         return NULL;
     if (bulk_from_items(state, arg[0], &b) && bulk_run(self, state, &b, consistency))

@@ -138,6 +138,27 @@ bool bool_from_py(PyObject *value, const char *what, bool *flag)
     return false;
 }
 
+#define SECONDS_MAX 1e9
+
+bool seconds_from_py(module_state *state, PyObject *value, const char *what, double *seconds)
+{
+    double given;
+
+    if (value == NULL || value == Py_None)
+        return true;
+    if (PyBool_Check(value) || (!PyFloat_Check(value) && !PyLong_Check(value))) {
+        PyErr_Format(PyExc_TypeError, "%s must be a number of seconds, not %.100s", what, Py_TYPE(value)->tp_name);
+        return false;
+    }
+    given = PyFloat_AsDouble(value);
+    if (given == -1.0 && PyErr_Occurred())
+        PyErr_Clear(); /* an int that is no double: out of range, as -1 is */
+    if (!(given >= 0 && given <= SECONDS_MAX))
+        return refuse(state, LICET_KIND_VALUE, "%s must be between 0 and 1,000,000,000 seconds", what);
+    *seconds = given;
+    return true;
+}
+
 bool path_from_py(PyObject *value, PyObject **bytes, licet_str *view)
 {
     *bytes = NULL;
@@ -164,12 +185,16 @@ PyObject *const *record_fields(module_state *state, record_kind kind, PyObject *
     return ((PyTupleObject *)value)->ob_item;
 }
 
-bool consistency_from_py(module_state *state, PyObject *value, licet_consistency *consistency)
+bool consistency_from_py(module_state *state, PyObject *value, PyObject *may_block, licet_consistency *consistency)
 {
     PyObject *const *fields;
     long             freshness;
 
-    *consistency = (licet_consistency){ LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
+    *consistency = (licet_consistency){ LICET_MINIMIZE_LATENCY, { NULL, 0 }, may_block == Py_False };
+    if (may_block != NULL && !PyBool_Check(may_block)) {
+        PyErr_Format(PyExc_TypeError, "may_block must be a bool, not %.100s", Py_TYPE(may_block)->tp_name);
+        return false;
+    }
     if (value == NULL || value == Py_None)
         return true;
     fields = record_fields(state, RECORD_consistency, value);

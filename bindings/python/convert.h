@@ -6,7 +6,7 @@
 
 /* ---------------------------------------------------------------- arguments of a call */
 
-#define PARAMETERS_MAX 12
+#define PARAMETERS_MAX 19
 
 typedef struct signature {
     const char *name;
@@ -65,11 +65,14 @@ bool positive_from_py(module_state *state, PyObject *value, const char *what, li
 /* True or False, and nothing that only counts as one; NULL leaves *flag alone. */
 bool bool_from_py(PyObject *value, const char *what, bool *flag);
 
+/* A number of seconds from 0 on; NULL and None leave *seconds alone. */
+bool seconds_from_py(module_state *state, PyObject *value, const char *what, double *seconds);
+
 /* A path as the system spells it. The view is of *bytes, a new reference, NULL when there is no path. */
 bool path_from_py(PyObject *value, PyObject **bytes, licet_str *view);
 
-/* NULL and None are minimize latency. */
-bool consistency_from_py(module_state *state, PyObject *value, licet_consistency *consistency);
+/* NULL and None are minimize latency. may_block, a bool or NULL, becomes no_wait: it may wait unless that is False. */
+bool consistency_from_py(module_state *state, PyObject *value, PyObject *may_block, licet_consistency *consistency);
 
 /* A Relationship, or its notation. The views are of `value`. */
 bool relationship_from_py(module_state *state, PyObject *value, licet_relationship *relationship);

@@ -6,23 +6,28 @@
 #include "engine.h"
 
 #include "bulk.h"
-#include "clock.h"
 #include "context.h"
 #include "convert.h"
 #include "error.h"
+#include "log.h"
 #include "lookup.h"
+#include "options.h"
 #include "result.h"
 #include "schema.h"
 #include "stream.h"
 #include "transfer.h"
 #include "tree.h"
+#include "waiting.h"
 #include "watch.h"
 
 typedef struct engine_object {
-    PyObject_HEAD licet_engine *engine; /* ours; never NULL, also after close() */
+    PyObject_HEAD licet_engine *engine; /* ours; never NULL once it is opened, also after close() */
     PyObject                   *weak_references;
     PyObject                   *clock; /* a licet.testing.ManualClock that the engine reads, or NULL */
+    PyObject                   *log;   /* a callable, or NULL: the logger "licet" */
+    log_queue                   lines; /* what it has to say; the core writes here until the last release */
     bool                        strict;
+    bool                        on_database;
 } engine_object;
 
 licet_engine *engine_handle(PyObject *engine)
@@ -35,30 +40,46 @@ bool engine_is_strict(PyObject *engine)
     return ((engine_object *)engine)->strict;
 }
 
+bool engine_is_on_database(PyObject *engine)
+{
+    return ((engine_object *)engine)->on_database;
+}
+
+void engine_tell_log(PyObject *self)
+{
+    engine_object *engine = (engine_object *)self;
+
+    if (log_queue_has_lines(&engine->lines))
+        log_tell(&engine->lines, engine->log);
+}
+
 /* -------------------------------------------------------------------------- lifetime */
 
-/* An engine that is released with the object. Takes the handle, also when it fails. */
-static PyObject *engine_to_py(module_state *state, licet_engine *engine, PyObject *clock, bool strict)
+/* An object without an engine yet. */
+static engine_object *engine_new(module_state *state)
 {
     engine_object *self = PyObject_GC_New(engine_object, state->engine_type);
 
-    if (self == NULL) {
-        licet_engine_release(engine);
+    if (self == NULL)
         return NULL;
-    }
-    self->engine          = engine;
+    self->engine          = NULL;
     self->weak_references = NULL;
-    self->clock           = clock == NULL ? NULL : Py_NewRef(clock);
-    self->strict          = strict;
-    PyObject_GC_Track(self);
-    return (PyObject *)self;
+    self->clock           = NULL;
+    self->log             = NULL;
+    self->strict          = false;
+    self->on_database     = false;
+    log_queue_init(&self->lines);
+    return self;
 }
 
 const char engine_open_doc[] =
     "open($module, /, uri='memory:', *, memory_limit_bytes=None, max_depth=None, max_steps=None, "
-    "check_timeout_ms=None, history_window_ms=None, strict=False, clock=None)\n--\n\n"
+    "check_timeout_ms=None, history_window_ms=None, strict=False, clock=None, mode='auto', postgres_schema='licet', "
+    "replica_uri=None, require_tls=False, poll_interval_ms=None, max_staleness_ms=None, wait_timeout_ms=None, "
+    "write_timeout_ms=None, max_connections=None, gc_window_ms=None, log=None)\n--\n\n"
     "Opens an engine: a context manager that closes it at the end.\n\n"
-    "uri                 the store; \"memory:\" is the only one of this version\n"
+    "uri                 the store: \"memory:\", \"postgresql://...\" or a connection string of Postgres. Nothing is\n"
+    "                    connected before the first use\n"
     "memory_limit_bytes  all memory of the engine: 1 MiB to 1 TiB, 256 MiB by default\n"
     "max_depth           objects and names on one path of a check: 1 to 1,000, 50 by default\n"
     "max_steps           relationships that one check may visit: 1,000 to 1e9, 1,000,000 by default\n"
@@ -66,56 +87,100 @@ const char engine_open_doc[] =
     "history_window_ms   how long a token can be read exactly: up to 30 days, 24 hours by default\n"
     "strict              make errors of what SpiceDB lets pass: numbers that do not fit, lax times and zones,\n"
     "                    repeated keys, NUL and marks of direction in a schema; recommended for new applications\n"
-    "clock               for tests: a licet.testing.ManualClock, by which relationships expire\n\n"
-    "Raises InvalidArgument (kind \"config\"), OutOfMemory, TypeError. Does not block. Any thread.";
+    "clock               for tests: a licet.testing.ManualClock, by which relationships expire\n"
+    "log                 is called with a level of logging and a line, from threads that call the engine; by\n"
+    "                    default they go to the logger \"licet\"\n\n"
+    "Of engines on Postgres:\n\n"
+    "mode                \"follow\" keeps the whole graph in memory, \"prefetch\" fetches what each request can "
+    "touch,\n"
+    "                    \"auto\" follows and prefetches what can not be followed\n"
+    "postgres_schema     where licet's tables are: see licet.migrate()\n"
+    "replica_uri         a standby, for reads that may be stale\n"
+    "require_tls         refuse links that are not encrypted to a server that was verified\n"
+    "poll_interval_ms    how often the graph follows: 10 to 60,000, 100 by default\n"
+    "max_staleness_ms    the oldest graph that a check uses unasked: 100 to 600,000, 5,000 by default\n"
+    "wait_timeout_ms     of what waits for the database: 10 to 600,000, 2,000 by default\n"
+    "write_timeout_ms    of a write: 10 to 600,000, 5,000 by default\n"
+    "max_connections     for writes and prefetches: 1 to 64, 4 by default\n"
+    "gc_window_ms        how long the database keeps what was deleted: up to 30 days, 24 hours by default\n\n"
+    "Raises InvalidArgument (kind \"config\"), Unsupported, OutOfMemory, TypeError. Does not block. Any thread.";
 
-static bool options_from_py(module_state *state, PyObject *const *arg, licet_options *options)
+static bool is_memory(licet_str uri)
 {
-    uint64_t depth   = 0;
-    uint64_t timeout = 0;
-    bool     done    = positive_from_py(state, arg[0], "memory_limit_bytes", LICET_KIND_CONFIG, UINT64_MAX,
-                                        &options->memory_limit_bytes) &&
-                positive_from_py(state, arg[1], "max_depth", LICET_KIND_CONFIG, UINT32_MAX, &depth) &&
-                positive_from_py(state, arg[2], "max_steps", LICET_KIND_CONFIG, UINT64_MAX, &options->max_steps) &&
-                positive_from_py(state, arg[3], "check_timeout_ms", LICET_KIND_CONFIG, UINT32_MAX, &timeout) &&
-                positive_from_py(state, arg[4], "history_window_ms", LICET_KIND_CONFIG, UINT64_MAX,
-                                 &options->history_window_ms);
+    static const licet_str memory = LICET_STR_INIT("memory:");
 
-    options->max_depth        = (uint32_t)depth;
-    options->check_timeout_ms = (uint32_t)timeout;
-    return done && bool_from_py(arg[5], "strict", &options->strict) && clock_from_py(state, arg[6], &options->clock);
+    return uri.size == memory.size && memcmp(uri.data, memory.data, memory.size) == 0;
+}
+
+/* NULL and None: the logger. */
+static bool log_from_py(PyObject *value, engine_object *self, licet_log *log)
+{
+    *log = (licet_log){ log_queue_write, &self->lines };
+    if (value == NULL || value == Py_None)
+        return true;
+    if (!PyCallable_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "log must be callable, not %.100s", Py_TYPE(value)->tp_name);
+        return false;
+    }
+    self->log = Py_NewRef(value);
+    return true;
+}
+
+/* Opens what the new object is for. */
+static bool engine_fill(module_state *state, engine_object *self, licet_str uri, const licet_options *options,
+                        PyObject *clock)
+{
+    licet_error *error = NULL;
+    licet_status status;
+
+    self->clock       = options->clock.now == NULL ? NULL : Py_NewRef(clock);
+    self->strict      = options->strict;
+    self->on_database = !is_memory(uri);
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_open(uri, options, &self->engine, &error);
+    Py_END_ALLOW_THREADS
+    if (status == LICET_OK)
+        return true;
+    raise_error(state, status, error);
+    return false;
 }
 
 PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature sig     = { "open",
-                                       0,
-                                       1,
-                                       { "uri", "memory_limit_bytes", "max_depth", "max_steps", "check_timeout_ms",
-                                         "history_window_ms", "strict", "clock" } };
-    module_state          *state   = PyModule_GetState(module);
-    licet_options          options = LICET_OPTIONS_INIT;
-    licet_str              uri     = LICET_STR_INIT("memory:");
-    licet_engine          *engine  = NULL;
-    licet_error           *error   = NULL;
-    licet_status           status;
-    PyObject              *arg[8] = { NULL };
+    static const signature sig                           = { "open", 0, 1, { "uri", OPEN_PARAMETERS, "log" } };
+    module_state          *state                         = PyModule_GetState(module);
+    licet_options          options                       = LICET_OPTIONS_INIT;
+    licet_str              uri                           = LICET_STR_INIT("memory:");
+    PyObject              *arg[OPEN_PARAMETER_COUNT + 2] = { NULL };
+    engine_object         *self;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || (arg[0] != NULL && !str_from_py(state, arg[0], "uri", &uri)) ||
         !options_from_py(state, arg + 1, &options))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = licet_open(uri, &options, &engine, &error);
-    Py_END_ALLOW_THREADS
-    if (status != LICET_OK)
-        return raise_error(state, status, error);
-    return engine_to_py(state, engine, options.clock.now == NULL ? NULL : arg[7], options.strict);
+    self = engine_new(state);
+    if (self == NULL)
+        return NULL;
+    if (!log_from_py(arg[OPEN_PARAMETER_COUNT + 1], self, &options.log) ||
+        !engine_fill(state, self, uri, &options, arg[1 + OPEN_PARAMETER_CLOCK])) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
 }
 
 static int engine_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((engine_object *)self)->clock);
+    Py_VISIT(((engine_object *)self)->log);
+    return 0;
+}
+
+/* A callable that refers to its engine makes a cycle; nothing else can. */
+static int engine_clear(PyObject *self)
+{
+    Py_CLEAR(((engine_object *)self)->log);
     return 0;
 }
 
@@ -131,7 +196,9 @@ static void engine_dealloc(PyObject *self)
     Py_BEGIN_ALLOW_THREADS
     licet_engine_release(engine->engine);
     Py_END_ALLOW_THREADS
-    Py_XDECREF(engine->clock); /* the engine read it until now */
+    log_queue_clear(&engine->lines); /* the engine wrote to it until now, */
+    Py_XDECREF(engine->clock);       /* and read this */
+    (void)engine_clear(self);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -146,6 +213,7 @@ static PyObject *engine_close(PyObject *self, PyObject *Py_UNUSED(none))
     Py_BEGIN_ALLOW_THREADS
     licet_close(engine_handle(self));
     Py_END_ALLOW_THREADS
+    engine_tell_log(self);
     Py_RETURN_NONE;
 }
 
@@ -192,7 +260,8 @@ static PyObject *engine_write_schema(PyObject *self, PyTypeObject *cls, PyObject
 PyDoc_STRVAR(engine_read_schema_doc,
              "read_schema($self, /)\n--\n\n"
              "The schema in force, a Schema; str() of it is the text that was written.\n\n"
-             "Raises NotFound before any schema was written, Closed. Does not block. Any thread.");
+             "Raises NotFound before any schema was written, Closed; on a database what allowed() raises.\n"
+             "Does not block on a memory store. Any thread.");
 
 static PyObject *engine_read_schema(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
@@ -205,12 +274,13 @@ static PyObject *engine_read_schema(PyObject *self, PyTypeObject *cls, PyObject 
 
     if (!unpack(&sig, args, nargs, kwnames, NULL))
         return NULL;
-    status = licet_read_schema(engine_handle(self), &schema, NULL, &error);
+    CALL_UNLOCKED_IF(engine_is_on_database(self),
+                     status = licet_read_schema(engine_handle(self), &schema, NULL, &error));
     return status == LICET_OK ? schema_to_py(state, schema) : raise_error(state, status, error);
 }
 
 PyDoc_STRVAR(engine_schema_impact_doc,
-             "schema_impact($self, /, text, *, limit=None, consistency=None)\n--\n\n"
+             "schema_impact($self, /, text, *, limit=None, consistency=None, may_block=True)\n--\n\n"
              "What would a new schema do to the present data? An iterator over Impact: which relationships forbid the\n"
              "change, and which decisions it changes. Nothing is written.\n\n"
              "text   of the schema that is considered\n"
@@ -221,18 +291,18 @@ PyDoc_STRVAR(engine_schema_impact_doc,
 static PyObject *engine_schema_impact(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                       PyObject *kwnames)
 {
-    static const signature sig     = { "schema_impact", 1, 1, { "text", "limit", "consistency" } };
+    static const signature sig     = { "schema_impact", 1, 1, { "text", "limit", "consistency", "may_block" } };
     module_state          *state   = state_of(cls);
     licet_impact_request   request = LICET_IMPACT_REQUEST_INIT;
     licet_stream          *stream  = NULL;
     licet_error           *error   = NULL;
     licet_status           status;
-    PyObject              *arg[3] = { NULL };
+    PyObject              *arg[4] = { NULL };
     PyObject              *kept   = NULL;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) ||
         !positive_from_py(state, arg[1], "limit", LICET_KIND_VALUE, UINT64_MAX, &request.limit) ||
-        !consistency_from_py(state, arg[2], &request.consistency) ||
+        !consistency_from_py(state, arg[2], arg[3], &request.consistency) ||
         !text_from_py(state, arg[0], "text", &request.text, &kept))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
@@ -441,7 +511,7 @@ static PyObject *engine_delete_relationships(PyObject *self, PyTypeObject *cls, 
 PyDoc_STRVAR(engine_read_relationships_doc,
              "read_relationships($self, /, *, resource_type=None, resource_id=None, resource_id_prefix=None, "
              "relation=None, subject_type=None, subject_id=None, subject_relation=None, limit=None, cursor=None, "
-             "consistency=None)\n--\n\n"
+             "consistency=None, may_block=True)\n--\n\n"
              "An iterator over the relationships that a filter selects, all of one revision.\n\n"
              "Every field that is given must match, and at least one must be given. resource_id_prefix is literal.\n"
              "subject_id may be \"*\". subject_relation=\"\" selects subjects without a relation.\n"
@@ -454,23 +524,23 @@ static PyObject *engine_read_relationships(PyObject *self, PyTypeObject *cls, Py
                                            PyObject *kwnames)
 {
     static const signature sig = {
-        "read_relationships", 0, 0, { FILTER_PARAMETERS, "limit", "cursor", "consistency" }
+        "read_relationships", 0, 0, { FILTER_PARAMETERS, "limit", "cursor", "consistency", "may_block" }
     };
     module_state      *state   = state_of(cls);
     licet_read_request request = LICET_READ_REQUEST_INIT;
     licet_stream      *stream  = NULL;
     licet_error       *error   = NULL;
     licet_status       status;
-    PyObject          *arg[FILTER_PARAMETER_COUNT + 3] = { NULL };
+    PyObject          *arg[FILTER_PARAMETER_COUNT + 4] = { NULL };
     uint64_t           limit                           = 0;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !filter_from_arguments(state, arg, &request.filter) ||
         !positive_from_py(state, arg[7], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit) ||
         !optional_str_from_py(state, arg[8], "cursor", &request.cursor) ||
-        !consistency_from_py(state, arg[9], &request.consistency))
+        !consistency_from_py(state, arg[9], arg[10], &request.consistency))
         return NULL;
     request.limit = (uint32_t)limit;
-    status        = licet_read_relationships(engine_handle(self), &request, &stream, &error);
+    ASK(request.consistency, status, error, licet_read_relationships(engine_handle(self), &request, &stream, &error));
     return status == LICET_OK ? stream_to_py(state, STREAM_RELATIONSHIPS, self, stream)
                               : raise_error(state, status, error);
 }
@@ -478,18 +548,12 @@ static PyObject *engine_read_relationships(PyObject *self, PyTypeObject *cls, Py
 /* --------------------------------------------------------------------------- checking */
 
 /* The core's answer. False: an exception is set, and *result is a denial. */
-static bool answer(module_state *state, licet_engine *engine, const licet_check_request *request, licet_result *result)
+static bool answer(module_state *state, licet_engine *engine, licet_check_request *request, licet_result *result)
 {
     licet_error *error = NULL;
     licet_status status;
 
-    if (licet_check_may_block(engine, request)) {
-        Py_BEGIN_ALLOW_THREADS
-        status = licet_check(engine, request, result, &error);
-        Py_END_ALLOW_THREADS
-    } else {
-        status = licet_check(engine, request, result, &error);
-    }
+    ASK(request->consistency, status, error, licet_check(engine, request, result, &error));
     if (status == LICET_OK)
         return true;
     licet_result_clear(result);
@@ -515,13 +579,13 @@ static bool ask(PyObject *self, module_state *state, const signature *sig, PyObj
                 PyObject *kwnames, licet_result *result)
 {
     licet_check_request request = LICET_CHECK_REQUEST_INIT;
-    PyObject           *arg[5]  = { NULL };
+    PyObject           *arg[6]  = { NULL };
 
     if (!unpack(sig, args, nargs, kwnames, arg) ||
         !str_from_py(state, arg[0], "resource", &request.resource) ||     /* views into the str objects, which */
         !str_from_py(state, arg[1], "permission", &request.permission) || /* our caller keeps alive */
         !str_from_py(state, arg[2], "subject", &request.subject) ||
-        !consistency_from_py(state, arg[4], &request.consistency))
+        !consistency_from_py(state, arg[4], arg[5], &request.consistency))
         return false;
     if (arg[3] != NULL && arg[3] != Py_None)
         return answer_in_context(state, engine_handle(self), &request, arg[3], result);
@@ -530,7 +594,7 @@ static bool ask(PyObject *self, module_state *state, const signature *sig, PyObj
 
 PyDoc_STRVAR(
     engine_allowed_doc,
-    "allowed($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
+    "allowed($self, /, resource, permission, subject, *, context=None, consistency=None, may_block=True)\n--\n\n"
     "True if the subject has the permission on the resource, and only for a definite yes: a conditional\n"
     "answer is False.\n\n"
     "resource     \"document:readme\"\n"
@@ -538,7 +602,9 @@ PyDoc_STRVAR(
     "subject      \"user:ada\" or \"group:eng#member\"\n"
     "context      values for the caveats on the way: a dict of what JSON has and of bytes, datetime, timedelta\n"
     "             and ipaddress objects, or a JSON object as a str; see licet.context\n"
-    "consistency  MINIMIZE_LATENCY by default; FULL, at_least(token) or at_exactly(token)\n\n"
+    "consistency  MINIMIZE_LATENCY by default; FULL, at_least(token) or at_exactly(token)\n"
+    "may_block    False for event loops: raises Unavailable, reason \"WOULD_BLOCK\", where it would have to wait\n"
+    "             for a database; a memory store never does\n\n"
     "A denial is not an error, and an error is never an answer: raises InvalidArgument, NotFound (an unknown\n"
     "type or name; ids that occur nowhere are denied), LimitExceeded, DeadlineExceeded, InvalidToken,\n"
     "RevisionExpired, Unavailable, OutOfMemory, Closed, TypeError.\n"
@@ -547,9 +613,11 @@ PyDoc_STRVAR(
 static PyObject *engine_allowed(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    static const signature sig = { "allowed", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
-    licet_result           result = LICET_RESULT_INIT;
-    bool                   allowed;
+    static const signature sig = {
+        "allowed", 3, 3, { "resource", "permission", "subject", "context", "consistency", "may_block" }
+    };
+    licet_result result = LICET_RESULT_INIT;
+    bool         allowed;
 
     if (!ask(self, state_of(cls), &sig, args, nargs, kwnames, &result))
         return NULL;
@@ -559,7 +627,7 @@ static PyObject *engine_allowed(PyObject *self, PyTypeObject *cls, PyObject *con
 }
 
 PyDoc_STRVAR(engine_check_doc,
-             "check($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
+             "check($self, /, resource, permission, subject, *, context=None, consistency=None, may_block=True)\n--\n\n"
              "The same question as allowed(), answered by a Result: .allowed, .permissionship, .missing_context, and\n"
              ".token of the revision at which it was answered. bool(result) is result.allowed.\n\n"
              "Raises and blocks as allowed() does. Any thread.");
@@ -567,9 +635,11 @@ PyDoc_STRVAR(engine_check_doc,
 static PyObject *engine_check(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    static const signature sig   = { "check", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
-    module_state          *state = state_of(cls);
-    licet_result           result = LICET_RESULT_INIT;
+    static const signature sig = {
+        "check", 3, 3, { "resource", "permission", "subject", "context", "consistency", "may_block" }
+    };
+    module_state *state  = state_of(cls);
+    licet_result  result = LICET_RESULT_INIT;
 
     if (!ask(self, state, &sig, args, nargs, kwnames, &result))
         return NULL;
@@ -578,16 +648,27 @@ static PyObject *engine_check(PyObject *self, PyTypeObject *cls, PyObject *const
 
 /* ------------------------------------------------------------------------- statistics */
 
+#define COUNT(number) PyLong_FromUnsignedLongLong(number)
+#define CLAIM(flag) PyBool_FromLong(flag)
+
 static PyObject *stats_to_py(module_state *state, const licet_stats *stats)
 {
-    return record_to_py(state, RECORD_stats,
-                        Py_BuildValue("(KKKKKKKKKK)", (unsigned long long)stats->relationships,
-                                      (unsigned long long)stats->objects, (unsigned long long)stats->memory_bytes,
-                                      (unsigned long long)stats->memory_limit_bytes,
-                                      (unsigned long long)stats->graph_bytes, (unsigned long long)stats->id_bytes,
-                                      (unsigned long long)stats->delta_changes, (unsigned long long)stats->merges,
-                                      (unsigned long long)stats->revision, (unsigned long long)stats->oldest_revision));
+    PyObject *values[] = {
+        COUNT(stats->relationships),      COUNT(stats->objects),      COUNT(stats->memory_bytes),
+        COUNT(stats->memory_limit_bytes), COUNT(stats->graph_bytes),  COUNT(stats->id_bytes),
+        COUNT(stats->delta_changes),      COUNT(stats->merges),       COUNT(stats->revision),
+        COUNT(stats->oldest_revision),    mode_to_py(stats->mode),    CLAIM(stats->is_ready),
+        CLAIM(stats->is_connected),       CLAIM(stats->is_encrypted), CLAIM(stats->is_verified),
+        COUNT(stats->staleness_ms),       COUNT(stats->round_trips),  COUNT(stats->catch_ups),
+        COUNT(stats->shared_catch_ups),   COUNT(stats->loads),        COUNT(stats->reconnects),
+        COUNT(stats->prefetches),
+    };
+
+    return record_to_py(state, RECORD_stats, fields_of(values, sizeof values / sizeof *values));
 }
+
+#undef COUNT
+#undef CLAIM
 
 PyDoc_STRVAR(engine_stats_doc, "stats($self, /)\n--\n\n"
                                "Counts and sizes now: a Stats. Raises Closed. Does not block. Any thread.");
@@ -604,6 +685,71 @@ static PyObject *engine_stats(PyObject *self, PyTypeObject *cls, PyObject *const
         return NULL;
     status = licet_engine_stats(engine_handle(self), &stats, &error);
     return status == LICET_OK ? stats_to_py(state_of(cls), &stats) : raise_error(state_of(cls), status, error);
+}
+
+/* ---------------------------------------------------------------------- on a database */
+
+PyDoc_STRVAR(engine_await_ready_doc,
+             "await_ready($self, /, timeout=30.0)\n--\n\n"
+             "Waits until the engine can answer: its graph is loaded and current. The first call of any kind begins\n"
+             "that, too, but a large graph takes longer than a check waits. A memory store always can.\n\n"
+             "timeout  seconds\n\n"
+             "Raises DeadlineExceeded (it goes on loading), Unavailable with what is wrong, Closed, TypeError. Blocks\n"
+             "without the interpreter's lock; Ctrl-C ends the wait. Any thread.");
+
+#define READY_SECONDS 30.0 /* by default */
+#define READY_SLICE_MS 100 /* between looks at signals */
+
+static PyObject *engine_await_ready(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
+{
+    static const signature sig     = { "await_ready", 0, 1, { "timeout" } };
+    module_state          *state   = state_of(cls);
+    PyObject              *arg[1]  = { NULL };
+    double                 seconds = READY_SECONDS;
+    double                 left_ms;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !seconds_from_py(state, arg[0], "timeout", &seconds))
+        return NULL;
+    for (left_ms = seconds * 1000;; left_ms -= READY_SLICE_MS) {
+        const uint32_t slice_ms = left_ms < READY_SLICE_MS ? (uint32_t)left_ms : READY_SLICE_MS;
+        licet_error   *error    = NULL;
+        licet_status   status;
+
+        Py_BEGIN_ALLOW_THREADS
+        status = licet_await_ready(engine_handle(self), slice_ms, &error);
+        Py_END_ALLOW_THREADS
+        if (status == LICET_OK)
+            Py_RETURN_NONE;
+        if (status != LICET_DEADLINE_EXCEEDED || left_ms <= READY_SLICE_MS)
+            return raise_error(state, status, error);
+        licet_error_free(error);
+        if (PyErr_CheckSignals() < 0)
+            return NULL;
+    }
+}
+
+PyDoc_STRVAR(engine_collect_garbage_doc,
+             "collect_garbage($self, /)\n--\n\n"
+             "Removes from the database what was deleted longer ago than gc_window_ms. Returns the number of rows.\n"
+             "Engines do so by themselves every few minutes. A memory store has nothing to do.\n\n"
+             "Raises Unavailable, DeadlineExceeded, OutOfMemory, Closed. Blocks, without the interpreter's lock. Any\n"
+             "thread.");
+
+static PyObject *engine_collect_garbage(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                        PyObject *kwnames)
+{
+    static const signature sig     = { "collect_garbage", 0, 0, { NULL } };
+    licet_error           *error   = NULL;
+    uint64_t               removed = 0;
+    licet_status           status;
+
+    if (!unpack(&sig, args, nargs, kwnames, NULL))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_collect_garbage(engine_handle(self), &removed, &error);
+    Py_END_ALLOW_THREADS
+    return status == LICET_OK ? PyLong_FromUnsignedLongLong(removed) : raise_error(state_of(cls), status, error);
 }
 
 static bool engine_is_closed(PyObject *self, licet_stats *stats)
@@ -631,30 +777,50 @@ static PyObject *engine_repr(PyObject *self)
 
 /* ------------------------------------------------------------------------------- type */
 
+/* What takes arguments. Each hands on what the engine had to say meanwhile. */
+#define METHOD_LIST(X)      \
+    X(allowed)              \
+    X(check)                \
+    X(check_bulk)           \
+    X(filter)               \
+    X(permissions)          \
+    X(lookup_resources)     \
+    X(lookup_subjects)      \
+    X(expand)               \
+    X(explain)              \
+    X(write_schema)         \
+    X(read_schema)          \
+    X(schema_impact)        \
+    X(write)                \
+    X(create)               \
+    X(touch)                \
+    X(delete)               \
+    X(delete_relationships) \
+    X(read_relationships)   \
+    X(import_relationships) \
+    X(export_relationships) \
+    X(watch)                \
+    X(stats)                \
+    X(await_ready)          \
+    X(collect_garbage)
+
+#define TELLING(name)                                                                                           \
+    static PyObject *telling_##name(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs, \
+                                    PyObject *kwnames)                                                          \
+    {                                                                                                           \
+        PyObject *answer = engine_##name(self, cls, args, nargs, kwnames);                                      \
+                                                                                                                \
+        engine_tell_log(self);                                                                                  \
+        return answer;                                                                                          \
+    }
+METHOD_LIST(TELLING)
+#undef TELLING
+
 static PyMethodDef engine_methods[] = {
-    { "allowed", AS_METHOD(engine_allowed), METHOD_FLAGS, engine_allowed_doc },
-    { "check", AS_METHOD(engine_check), METHOD_FLAGS, engine_check_doc },
-    { "check_bulk", AS_METHOD(engine_check_bulk), METHOD_FLAGS, engine_check_bulk_doc },
-    { "filter", AS_METHOD(engine_filter), METHOD_FLAGS, engine_filter_doc },
-    { "permissions", AS_METHOD(engine_permissions), METHOD_FLAGS, engine_permissions_doc },
-    { "lookup_resources", AS_METHOD(engine_lookup_resources), METHOD_FLAGS, engine_lookup_resources_doc },
-    { "lookup_subjects", AS_METHOD(engine_lookup_subjects), METHOD_FLAGS, engine_lookup_subjects_doc },
-    { "expand", AS_METHOD(engine_expand), METHOD_FLAGS, engine_expand_doc },
-    { "explain", AS_METHOD(engine_explain), METHOD_FLAGS, engine_explain_doc },
-    { "write_schema", AS_METHOD(engine_write_schema), METHOD_FLAGS, engine_write_schema_doc },
-    { "read_schema", AS_METHOD(engine_read_schema), METHOD_FLAGS, engine_read_schema_doc },
-    { "schema_impact", AS_METHOD(engine_schema_impact), METHOD_FLAGS, engine_schema_impact_doc },
-    { "write", AS_METHOD(engine_write), METHOD_FLAGS, engine_write_doc },
-    { "create", AS_METHOD(engine_create), METHOD_FLAGS, engine_create_doc },
-    { "touch", AS_METHOD(engine_touch), METHOD_FLAGS, engine_touch_doc },
-    { "delete", AS_METHOD(engine_delete), METHOD_FLAGS, engine_delete_doc },
-    { "delete_relationships", AS_METHOD(engine_delete_relationships), METHOD_FLAGS, engine_delete_relationships_doc },
-    { "read_relationships", AS_METHOD(engine_read_relationships), METHOD_FLAGS, engine_read_relationships_doc },
-    { "import_relationships", AS_METHOD(engine_import_relationships), METHOD_FLAGS, engine_import_relationships_doc },
-    { "export_relationships", AS_METHOD(engine_export_relationships), METHOD_FLAGS, engine_export_relationships_doc },
-    { "watch", AS_METHOD(engine_watch), METHOD_FLAGS, engine_watch_doc },
-    { "stats", AS_METHOD(engine_stats), METHOD_FLAGS, engine_stats_doc },
-    { "close", engine_close, METH_NOARGS, engine_close_doc },
+#define METHOD(name) { #name, AS_METHOD(telling_##name), METHOD_FLAGS, engine_##name##_doc },
+    METHOD_LIST(METHOD)
+#undef METHOD
+        { "close", engine_close, METH_NOARGS, engine_close_doc },
     { "__enter__", engine_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe engine itself." },
     { "__exit__", AS_METHOD(engine_exit), METH_FASTCALL, "__exit__($self, /, *exc_info)\n--\n\nCloses the engine." },
     { NULL, NULL, 0, NULL },
@@ -674,10 +840,15 @@ PyDoc_STRVAR(engine_doc, "Schema and relationships, and the answers about them. 
                          "Made by licet.open(). As a context manager it closes itself.");
 
 static PyType_Slot engine_slots[] = {
-    { Py_tp_doc, (void *)engine_doc },         { Py_tp_traverse, (void *)engine_traverse },
-    { Py_tp_dealloc, (void *)engine_dealloc }, { Py_tp_repr, (void *)engine_repr },
-    { Py_tp_methods, engine_methods },         { Py_tp_getset, engine_getset },
-    { Py_tp_members, engine_members },         { 0, NULL },
+    { Py_tp_doc, (void *)engine_doc },
+    { Py_tp_traverse, (void *)engine_traverse },
+    { Py_tp_clear, (void *)engine_clear },
+    { Py_tp_dealloc, (void *)engine_dealloc },
+    { Py_tp_repr, (void *)engine_repr },
+    { Py_tp_methods, engine_methods },
+    { Py_tp_getset, engine_getset },
+    { Py_tp_members, engine_members },
+    { 0, NULL },
 };
 
 PyType_Spec engine_spec = {

@@ -5,6 +5,8 @@
  * attributes: code (the status), kind, message, line, column and reason; None where there is none. */
 #include "error.h"
 
+#include "waiting.h"
+
 #include <string.h>
 
 static const char BASE_DOC[] =
@@ -213,6 +215,18 @@ bool refuse(module_state *state, licet_kind kind, const char *format, ...)
         raise_exception(exception_new(state, LICET_INVALID_ARGUMENT, kind, message, NULL));
     Py_XDECREF(message);
     return false;
+}
+
+bool would_block(licet_status status, licet_error **error)
+{
+    static const licet_str reason = LICET_STR_INIT("WOULD_BLOCK");
+    const licet_str        given  = licet_error_reason(*error);
+
+    if (status != LICET_UNAVAILABLE || given.size != reason.size || memcmp(given.data, reason.data, reason.size) != 0)
+        return false;
+    licet_error_free(*error);
+    *error = NULL;
+    return true;
 }
 
 PyObject *raise_busy(module_state *state)

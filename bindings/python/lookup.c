@@ -11,12 +11,13 @@
 #include "error.h"
 #include "result.h"
 #include "stream.h"
+#include "waiting.h"
 
 /* ------------------------------------------------------------------------ lookups */
 
 const char engine_lookup_resources_doc[] =
     "lookup_resources($self, /, resource_type, permission, subject, *, limit=None, cursor=None, context=None, "
-    "consistency=None)\n--\n\n"
+    "consistency=None, may_block=True)\n--\n\n"
     "Which resources of a type? An iterator over FoundResource, one for each resource on which check() would say\n"
     "yes or conditional at the same revision, in no order that means anything.\n\n"
     "resource_type  \"document\"\n"
@@ -36,14 +37,14 @@ PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *c
                                                3,
                                                3,
                                                { "resource_type", "permission", "subject", "limit", "cursor", "context",
-                                                 "consistency" } };
+                                                 "consistency", "may_block" } };
     module_state                  *state   = state_of(cls);
     licet_lookup_resources_request request = LICET_LOOKUP_RESOURCES_REQUEST_INIT;
     licet_stream                  *stream  = NULL;
     licet_error                   *error   = NULL;
     licet_status                   status;
     context_text                   text;
-    PyObject                      *arg[7] = { NULL };
+    PyObject                      *arg[8] = { NULL };
     uint64_t                       limit  = 0;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) ||
@@ -52,7 +53,7 @@ PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *c
         !str_from_py(state, arg[2], "subject", &request.subject) ||
         !positive_from_py(state, arg[3], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit) ||
         !optional_str_from_py(state, arg[4], "cursor", &request.cursor) ||
-        !consistency_from_py(state, arg[6], &request.consistency))
+        !consistency_from_py(state, arg[6], arg[7], &request.consistency))
         return NULL;
     request.limit = (uint32_t)limit;
     context_text_init(&text);
@@ -60,14 +61,14 @@ PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *c
         context_text_clear(&text);
         return NULL;
     }
-    status = licet_lookup_resources(engine_handle(self), &request, &stream, &error);
+    ASK(request.consistency, status, error, licet_lookup_resources(engine_handle(self), &request, &stream, &error));
     context_text_clear(&text);
     return status == LICET_OK ? stream_to_py(state, STREAM_RESOURCES, self, stream) : raise_error(state, status, error);
 }
 
 const char engine_lookup_subjects_doc[] =
     "lookup_subjects($self, /, resource, permission, subject_type, *, subject_relation=None, wildcards=True, "
-    "limit=None, cursor=None, context=None, consistency=None)\n--\n\n"
+    "limit=None, cursor=None, context=None, consistency=None, may_block=True)\n--\n\n"
     "Which subjects of a type? An iterator over FoundSubject: each once, and \"*\" first.\n\n"
     "resource          \"document:readme\"\n"
     "permission        \"view\": a permission or a relation\n"
@@ -91,7 +92,7 @@ static bool subjects_request(module_state *state, PyObject *const *arg, licet_lo
         !bool_from_py(arg[4], "wildcards", &wildcards) ||
         !positive_from_py(state, arg[5], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit) ||
         !optional_str_from_py(state, arg[6], "cursor", &request->cursor) ||
-        !consistency_from_py(state, arg[8], &request->consistency))
+        !consistency_from_py(state, arg[8], arg[9], &request->consistency))
         return false;
     request->without_wildcards = !wildcards;
     request->limit             = (uint32_t)limit;
@@ -105,14 +106,14 @@ PyObject *engine_lookup_subjects(PyObject *self, PyTypeObject *cls, PyObject *co
                                               3,
                                               3,
                                               { "resource", "permission", "subject_type", "subject_relation", "wildcards", "limit",
-                                                "cursor", "context", "consistency" } };
+                                                "cursor", "context", "consistency", "may_block" } };
     module_state                 *state   = state_of(cls);
     licet_lookup_subjects_request request = LICET_LOOKUP_SUBJECTS_REQUEST_INIT;
     licet_stream                 *stream  = NULL;
     licet_error                  *error   = NULL;
     licet_status                  status;
     context_text                  text;
-    PyObject                     *arg[9] = { NULL };
+    PyObject                     *arg[10] = { NULL };
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !subjects_request(state, arg, &request))
         return NULL;
@@ -121,7 +122,7 @@ PyObject *engine_lookup_subjects(PyObject *self, PyTypeObject *cls, PyObject *co
         context_text_clear(&text);
         return NULL;
     }
-    status = licet_lookup_subjects(engine_handle(self), &request, &stream, &error);
+    ASK(request.consistency, status, error, licet_lookup_subjects(engine_handle(self), &request, &stream, &error));
     context_text_clear(&text);
     return status == LICET_OK ? stream_to_py(state, STREAM_SUBJECTS, self, stream) : raise_error(state, status, error);
 }
@@ -129,7 +130,8 @@ PyObject *engine_lookup_subjects(PyObject *self, PyTypeObject *cls, PyObject *co
 /* ------------------------------------------------------------------------- filter */
 
 const char engine_filter_doc[] =
-    "filter($self, /, resource_type, ids, permission, subject, *, context=None, consistency=None)\n--\n\n"
+    "filter($self, /, resource_type, ids, permission, subject, *, context=None, consistency=None, "
+    "may_block=True)\n--\n\n"
     "Those of `ids` on which the subject has the permission, in their order: a list of str.\n\n"
     "resource_type  \"document\"\n"
     "ids            an iterable of str, at most 10,000\n"
@@ -179,7 +181,7 @@ static PyObject *ids_allowed(module_state *state, licet_stream *stream, id_list 
     return status == LICET_OK ? allowed : raise_error(state, status, error);
 }
 
-static PyObject *filter_request(PyObject *self, module_state *state, const licet_filter_resources_request *request,
+static PyObject *filter_request(PyObject *self, module_state *state, licet_filter_resources_request *request,
                                 PyObject *ids)
 {
     id_list       list   = { ids, request->resource_ids, request->resource_count, 0 };
@@ -188,12 +190,12 @@ static PyObject *filter_request(PyObject *self, module_state *state, const licet
     licet_error  *error  = NULL;
     licet_status  status;
 
-    if (request->resource_count >= BULK_UNLOCK_COUNT || licet_check_may_block(engine, NULL)) {
+    if (request->resource_count >= BULK_UNLOCK_COUNT) {
         Py_BEGIN_ALLOW_THREADS
         status = licet_filter_resources(engine, request, &stream, &error);
         Py_END_ALLOW_THREADS
     } else {
-        status = licet_filter_resources(engine, request, &stream, &error);
+        ASK(request->consistency, status, error, licet_filter_resources(engine, request, &stream, &error));
     }
     return status == LICET_OK ? ids_allowed(state, stream, &list) : raise_error(state, status, error);
 }
@@ -201,21 +203,21 @@ static PyObject *filter_request(PyObject *self, module_state *state, const licet
 PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     static const signature sig = {
-        "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "context", "consistency" }
+        "filter", 4, 4, { "resource_type", "ids", "permission", "subject", "context", "consistency", "may_block" }
     };
     module_state                  *state   = state_of(cls);
     licet_filter_resources_request request = LICET_FILTER_RESOURCES_REQUEST_INIT;
     context_text                   text;
     licet_str                     *ids     = NULL;
     PyObject                      *kept    = NULL;
-    PyObject                      *arg[6]  = { NULL };
+    PyObject                      *arg[7]  = { NULL };
     PyObject                      *allowed = NULL;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) ||
         !str_from_py(state, arg[0], "resource_type", &request.resource_type) ||
         !str_from_py(state, arg[2], "permission", &request.permission) ||
         !str_from_py(state, arg[3], "subject", &request.subject) ||
-        !consistency_from_py(state, arg[5], &request.consistency))
+        !consistency_from_py(state, arg[5], arg[6], &request.consistency))
         return NULL;
     context_text_init(&text);
     if (strs_from_py(state, arg[1], "ids", &ids, &request.resource_count, &kept) &&
@@ -232,7 +234,8 @@ PyObject *engine_filter(PyObject *self, PyTypeObject *cls, PyObject *const *args
 /* -------------------------------------------------------------------- permissions */
 
 const char engine_permissions_doc[] =
-    "permissions($self, /, resource, subject, permissions=None, *, context=None, consistency=None)\n--\n\n"
+    "permissions($self, /, resource, subject, permissions=None, *, context=None, consistency=None, "
+    "may_block=True)\n--\n\n"
     "What may this subject do to this resource? A dict from each permission to its Result, at one revision.\n\n"
     "resource     \"document:readme\"\n"
     "subject      \"user:ada\" or \"group:eng#member\"\n"
@@ -271,19 +274,19 @@ static PyObject *answers_by_name(module_state *state, PyObject *self, licet_stre
     return status == LICET_OK ? answers : raise_error(state, status, error);
 }
 
-static PyObject *permissions_request(PyObject *self, module_state *state, const licet_permissions_request *request)
+static PyObject *permissions_request(PyObject *self, module_state *state, licet_permissions_request *request)
 {
     licet_engine *engine = engine_handle(self);
     licet_stream *stream = NULL;
     licet_error  *error  = NULL;
     licet_status  status;
 
-    if (request->permission_count >= BULK_UNLOCK_COUNT || licet_check_may_block(engine, NULL)) {
+    if (request->permission_count >= BULK_UNLOCK_COUNT) {
         Py_BEGIN_ALLOW_THREADS
         status = licet_permissions(engine, request, &stream, &error);
         Py_END_ALLOW_THREADS
     } else {
-        status = licet_permissions(engine, request, &stream, &error);
+        ASK(request->consistency, status, error, licet_permissions(engine, request, &stream, &error));
     }
     return status == LICET_OK ? answers_by_name(state, self, stream) : raise_error(state, status, error);
 }
@@ -292,20 +295,20 @@ PyObject *engine_permissions(PyObject *self, PyTypeObject *cls, PyObject *const 
                              PyObject *kwnames)
 {
     static const signature sig = {
-        "permissions", 2, 3, { "resource", "subject", "permissions", "context", "consistency" }
+        "permissions", 2, 3, { "resource", "subject", "permissions", "context", "consistency", "may_block" }
     };
     module_state             *state   = state_of(cls);
     licet_permissions_request request = LICET_PERMISSIONS_REQUEST_INIT;
     context_text              text;
     licet_str                *names   = NULL;
     PyObject                 *kept    = NULL;
-    PyObject                 *arg[5]  = { NULL };
+    PyObject                 *arg[6]  = { NULL };
     PyObject                 *answers = NULL;
     bool                      chosen;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource", &request.resource) ||
         !str_from_py(state, arg[1], "subject", &request.subject) ||
-        !consistency_from_py(state, arg[4], &request.consistency))
+        !consistency_from_py(state, arg[4], arg[5], &request.consistency))
         return NULL;
     context_text_init(&text);
     chosen = arg[2] != NULL && arg[2] != Py_None;

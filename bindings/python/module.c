@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "context.h"
 #include "convert.h"
+#include "database.h"
 #include "engine.h"
 #include "error.h"
 #include "report.h"
@@ -208,6 +209,8 @@ static void module_free(void *module)
 
 static PyMethodDef module_methods[] = {
     { "open", AS_METHOD(engine_open), METH_FASTCALL | METH_KEYWORDS, engine_open_doc },
+    { "migrate", AS_METHOD(database_migrate), METH_FASTCALL | METH_KEYWORDS, database_migrate_doc },
+    { "doctor", AS_METHOD(database_doctor), METH_FASTCALL | METH_KEYWORDS, database_doctor_doc },
     { "validate", AS_METHOD(report_validate), METH_FASTCALL | METH_KEYWORDS, report_validate_doc },
     { "parse_relationship", AS_METHOD(parse_relationship), METH_FASTCALL | METH_KEYWORDS, parse_relationship_doc },
     { "format_relationship", format_relationship, METH_O, format_relationship_doc },

@@ -53,7 +53,7 @@ static inline PyObject *Py_NewRef(PyObject *object)
     X(update, "licet.relationship", "Update", 2)             \
     X(precondition, "licet.relationship", "Precondition", 2) \
     X(consistency, "licet.consistency", "Consistency", 2)    \
-    X(stats, "licet.records", "Stats", 10)                   \
+    X(stats, "licet.records", "Stats", 22)                   \
     X(deletion, "licet.records", "Deletion", 3)              \
     X(lint, "licet.records", "Lint", 4)                      \
     X(found_resource, "licet.records", "FoundResource", 3)   \

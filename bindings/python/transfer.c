@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "error.h"
 #include "stream.h"
+#include "waiting.h"
 
 #define BATCH_MAX 1000000
 #define BATCH_DEFAULT 1000
@@ -51,7 +52,7 @@ static bool importer_init(PyObject *self, importer *i, PyObject *iterable)
         PyErr_NoMemory();
         return false;
     }
-    status = licet_import_begin(engine_handle(self), &i->import, &error);
+    CALL_UNLOCKED_IF(engine_is_on_database(self), status = licet_import_begin(engine_handle(self), &i->import, &error));
     if (status != LICET_OK)
         raise_error(i->state, status, error);
     return status == LICET_OK;
@@ -171,7 +172,7 @@ PyObject *engine_import_relationships(PyObject *self, PyTypeObject *cls, PyObjec
 
 const char engine_export_relationships_doc[] =
     "export_relationships($self, /, *, resource_type=None, resource_id=None, resource_id_prefix=None, relation=None, "
-    "subject_type=None, subject_id=None, subject_relation=None, cursor=None, consistency=None)\n--\n\n"
+    "subject_type=None, subject_id=None, subject_relation=None, cursor=None, consistency=None, may_block=True)\n--\n\n"
     "An iterator over all relationships, or those of a filter, at one revision: a RelationshipStream.\n\n"
     "The filter is that of read_relationships(), but it may be empty, and unknown names select nothing.\n"
     "cursor  the .cursor of an earlier iterator over the same filter: goes on after it, at its revision\n\n"
@@ -181,19 +182,21 @@ const char engine_export_relationships_doc[] =
 PyObject *engine_export_relationships(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                       PyObject *kwnames)
 {
-    static const signature sig     = { "export_relationships", 0, 0, { FILTER_PARAMETERS, "cursor", "consistency" } };
-    module_state          *state   = state_of(cls);
-    licet_export_request   request = LICET_EXPORT_REQUEST_INIT;
-    licet_stream          *stream  = NULL;
-    licet_error           *error   = NULL;
-    licet_status           status;
-    PyObject              *arg[FILTER_PARAMETER_COUNT + 2] = { NULL };
+    static const signature sig = {
+        "export_relationships", 0, 0, { FILTER_PARAMETERS, "cursor", "consistency", "may_block" }
+    };
+    module_state        *state   = state_of(cls);
+    licet_export_request request = LICET_EXPORT_REQUEST_INIT;
+    licet_stream        *stream  = NULL;
+    licet_error         *error   = NULL;
+    licet_status         status;
+    PyObject            *arg[FILTER_PARAMETER_COUNT + 3] = { NULL };
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !filter_from_arguments(state, arg, &request.filter) ||
         !optional_str_from_py(state, arg[7], "cursor", &request.cursor) ||
-        !consistency_from_py(state, arg[8], &request.consistency))
+        !consistency_from_py(state, arg[8], arg[9], &request.consistency))
         return NULL;
-    status = licet_export_relationships(engine_handle(self), &request, &stream, &error);
+    ASK(request.consistency, status, error, licet_export_relationships(engine_handle(self), &request, &stream, &error));
     return status == LICET_OK ? stream_to_py(state, STREAM_RELATIONSHIPS, self, stream)
                               : raise_error(state, status, error);
 }

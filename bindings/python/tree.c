@@ -245,7 +245,7 @@ PyType_Spec tree_spec = {
 };
 
 const char engine_expand_doc[] =
-    "expand($self, /, resource, permission, *, consistency=None)\n--\n\n"
+    "expand($self, /, resource, permission, *, consistency=None, may_block=True)\n--\n\n"
     "What does a permission consist of? A Tree of its operators, with the subjects that are stored under its\n"
     "relations.\n\n"
     "resource    \"document:readme\"\n"
@@ -256,17 +256,17 @@ const char engine_expand_doc[] =
 
 PyObject *engine_expand(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature sig     = { "expand", 2, 2, { "resource", "permission", "consistency" } };
+    static const signature sig     = { "expand", 2, 2, { "resource", "permission", "consistency", "may_block" } };
     module_state          *state   = state_of(cls);
     licet_expand_request   request = LICET_EXPAND_REQUEST_INIT;
     licet_tree            *tree    = NULL;
     licet_error           *error   = NULL;
     licet_status           status;
-    PyObject              *arg[3] = { NULL };
+    PyObject              *arg[4] = { NULL };
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource", &request.resource) ||
         !str_from_py(state, arg[1], "permission", &request.permission) ||
-        !consistency_from_py(state, arg[2], &request.consistency))
+        !consistency_from_py(state, arg[2], arg[3], &request.consistency))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = licet_expand(engine_handle(self), &request, &tree, &error);
@@ -394,7 +394,7 @@ static PyObject *explain_request(PyObject *self, module_state *state, const lice
 }
 
 const char engine_explain_doc[] =
-    "explain($self, /, resource, permission, subject, *, context=None, consistency=None)\n--\n\n"
+    "explain($self, /, resource, permission, subject, *, context=None, consistency=None, may_block=True)\n--\n\n"
     "Decides as check() does, and tells how: the whole way of a grant, or all that was tried. A Trace;\n"
     "bool(trace) is what allowed() says, str(trace) a text for a person.\n\n"
     "Takes what allowed() takes, and raises it. An error of the evaluation (LimitExceeded, InvalidArgument of\n"
@@ -402,17 +402,19 @@ const char engine_explain_doc[] =
 
 PyObject *engine_explain(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature sig = { "explain", 3, 3, { "resource", "permission", "subject", "context", "consistency" } };
-    module_state          *state   = state_of(cls);
-    licet_check_request    request = LICET_CHECK_REQUEST_INIT;
-    context_text           text;
-    PyObject              *arg[5] = { NULL };
-    PyObject              *trace  = NULL;
+    static const signature sig = {
+        "explain", 3, 3, { "resource", "permission", "subject", "context", "consistency", "may_block" }
+    };
+    module_state       *state   = state_of(cls);
+    licet_check_request request = LICET_CHECK_REQUEST_INIT;
+    context_text        text;
+    PyObject           *arg[6] = { NULL };
+    PyObject           *trace  = NULL;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "resource", &request.resource) ||
         !str_from_py(state, arg[1], "permission", &request.permission) ||
         !str_from_py(state, arg[2], "subject", &request.subject) ||
-        !consistency_from_py(state, arg[4], &request.consistency))
+        !consistency_from_py(state, arg[4], arg[5], &request.consistency))
         return NULL;
     context_text_init(&text);
     if (context_from_py(state, arg[3], &text, &request.context))

@@ -14,6 +14,7 @@
 #include "convert.h"
 #include "engine.h"
 #include "error.h"
+#include "waiting.h"
 
 #define SLICE_MS 50u
 
@@ -158,6 +159,7 @@ static bool wait_for_change(module_state *state, watch_object *w, double deadlin
         if (found)
             return true;
         licet_stream_token(w->stream, &w->place); /* beyond what was filtered out */
+        engine_tell_log(w->engine);
         if (PyErr_CheckSignals() < 0)
             return false;
         if (wait_ms == 0)
@@ -331,24 +333,6 @@ const char engine_watch_doc[] =
     "Raises InvalidArgument, NotFound (names in filters), InvalidToken, RevisionExpired (since is older than the\n"
     "history kept), OutOfMemory, Closed, TypeError. Does not block; iterating does. Any thread.";
 
-static bool timeout_from_py(module_state *state, PyObject *value, double *seconds)
-{
-    *seconds = -1;
-    if (value == NULL || value == Py_None)
-        return true;
-    if (PyBool_Check(value) || (!PyFloat_Check(value) && !PyLong_Check(value))) {
-        PyErr_Format(PyExc_TypeError, "timeout must be a number of seconds, not %.100s", Py_TYPE(value)->tp_name);
-        return false;
-    }
-    *seconds = PyFloat_AsDouble(value);
-    if (*seconds == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        *seconds = -1;
-    }
-    return (*seconds >= 0 && *seconds <= 1e9) ||
-           refuse(state, LICET_KIND_VALUE, "timeout must be between 0 and 1,000,000,000 seconds");
-}
-
 static bool kinds_from_py(module_state *state, PyObject *const *arg, uint32_t *kinds)
 {
     bool relationships = true;
@@ -392,8 +376,9 @@ static PyObject *watch_request(PyObject *self, module_state *state, const licet_
     const bool    relationships = (request->kinds & LICET_WATCH_RELATIONSHIPS) != 0;
     licet_stream *stream        = NULL;
     licet_error  *error         = NULL;
-    licet_status  status        = licet_watch(engine_handle(self), request, &stream, &error);
+    licet_status  status;
 
+    CALL_UNLOCKED_IF(engine_is_on_database(self), status = licet_watch(engine_handle(self), request, &stream, &error));
     return status == LICET_OK ? watch_to_py(state, self, stream, relationships, timeout)
                               : raise_error(state, status, error);
 }
@@ -410,10 +395,10 @@ PyObject *engine_watch(PyObject *self, PyTypeObject *cls, PyObject *const *args,
     PyObject           *arg[7]  = { NULL };
     PyObject           *kept[2] = { NULL };
     PyObject           *watch   = NULL;
-    double              timeout;
+    double              timeout = -1; /* for ever */
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !optional_str_from_py(state, arg[0], "since", &request.since) ||
-        !kinds_from_py(state, arg + 1, &request.kinds) || !timeout_from_py(state, arg[6], &timeout))
+        !kinds_from_py(state, arg + 1, &request.kinds) || !seconds_from_py(state, arg[6], "timeout", &timeout))
         return NULL;
     if (types_from_py(state, arg[4], &types, &request.resource_type_count, &kept[0]) &&
         selection_from_py(state, arg[5], &filters, &request.filter_count, &kept[1])) {

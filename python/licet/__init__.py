@@ -46,9 +46,11 @@ from ._licet import (
     Unavailable,
     Unsupported,
     __version__,
+    migrate,
     open,
 )
 from .consistency import FULL, MINIMIZE_LATENCY, Consistency, at_exactly, at_least
+from .database import DoctorFinding, DoctorReport, doctor
 from .records import (
     Change,
     Deletion,
@@ -90,6 +92,8 @@ __all__ = [
     "Consistency",
     "DeadlineExceeded",
     "Deletion",
+    "DoctorFinding",
+    "DoctorReport",
     "Engine",
     "Error",
     "ExcludedSubject",
@@ -135,6 +139,8 @@ __all__ = [
     "at_least",
     "create",
     "delete",
+    "doctor",
+    "migrate",
     "must_match",
     "must_not_match",
     "open",

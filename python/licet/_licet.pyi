@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, final
+from typing import Any, Literal, final
 
 from typing_extensions import Self, disjoint_base
 
@@ -38,7 +38,33 @@ def open(
     history_window_ms: int | None = None,
     strict: bool = False,
     clock: Clock | None = None,
+    mode: Literal["auto", "follow", "prefetch"] = "auto",
+    postgres_schema: str = "licet",
+    replica_uri: str | None = None,
+    require_tls: bool = False,
+    poll_interval_ms: int | None = None,
+    max_staleness_ms: int | None = None,
+    wait_timeout_ms: int | None = None,
+    write_timeout_ms: int | None = None,
+    max_connections: int | None = None,
+    gc_window_ms: int | None = None,
+    log: Callable[[int, str], object] | None = None,
 ) -> Engine: ...
+def migrate(
+    uri: str,
+    *,
+    dry_run: bool = False,
+    postgres_schema: str = "licet",
+    require_tls: bool = False,
+    wait_timeout_ms: int | None = None,
+) -> str: ...
+def doctor(
+    uri: str,
+    *,
+    postgres_schema: str = "licet",
+    require_tls: bool = False,
+    wait_timeout_ms: int | None = None,
+) -> dict[str, Any]: ...
 def validate(
     engine: Engine,
     text: bytes,
@@ -67,6 +93,7 @@ class Engine:
         *,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> bool: ...
     def check(
         self,
@@ -76,6 +103,7 @@ class Engine:
         *,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> Result: ...
     def check_bulk(
         self,
@@ -83,6 +111,7 @@ class Engine:
         *,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> list[Result]: ...
     def filter(
         self,
@@ -93,6 +122,7 @@ class Engine:
         *,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> list[str]: ...
     def permissions(
         self,
@@ -102,6 +132,7 @@ class Engine:
         *,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> dict[str, Result]: ...
     def lookup_resources(
         self,
@@ -113,6 +144,7 @@ class Engine:
         cursor: str | None = None,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> ResourceStream: ...
     def lookup_subjects(
         self,
@@ -126,8 +158,11 @@ class Engine:
         cursor: str | None = None,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> SubjectStream: ...
-    def expand(self, resource: str, permission: str, *, consistency: Consistency | None = None) -> Tree: ...
+    def expand(
+        self, resource: str, permission: str, *, consistency: Consistency | None = None, may_block: bool = True
+    ) -> Tree: ...
     def explain(
         self,
         resource: str,
@@ -136,11 +171,17 @@ class Engine:
         *,
         context: Context | str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> Trace: ...
     def write_schema(self, text: str) -> str: ...
     def read_schema(self) -> Schema: ...
     def schema_impact(
-        self, text: str, *, limit: int | None = None, consistency: Consistency | None = None
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> ImpactStream: ...
     def write(
         self,
@@ -180,6 +221,7 @@ class Engine:
         limit: int | None = None,
         cursor: str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> RelationshipStream: ...
     def import_relationships(
         self,
@@ -200,6 +242,7 @@ class Engine:
         subject_relation: str | None = None,
         cursor: str | None = None,
         consistency: Consistency | None = None,
+        may_block: bool = True,
     ) -> RelationshipStream: ...
     def watch(
         self,
@@ -213,6 +256,8 @@ class Engine:
         timeout: float | None = None,
     ) -> ChangeStream: ...
     def stats(self) -> Stats: ...
+    def await_ready(self, timeout: float = 30.0) -> None: ...
+    def collect_garbage(self) -> int: ...
     def close(self) -> None: ...
     @property
     def closed(self) -> bool: ...

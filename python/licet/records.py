@@ -38,6 +38,28 @@ class Stats(NamedTuple):
     """Of the head."""
     oldest_revision: int
     """The oldest one that can still be read exactly."""
+    mode: str | None
+    """Of engines on Postgres, as are the following: how it answers now, "follow" or "prefetch"."""
+    is_ready: bool
+    """The graph is loaded and not too old. In memory: always."""
+    is_connected: bool
+    """The link that follows stands."""
+    is_encrypted: bool
+    """It uses TLS."""
+    is_verified: bool
+    """It leads to a server whose certificate was checked."""
+    staleness_ms: int
+    """Since the database last confirmed the graph."""
+    round_trips: int
+    """On all links."""
+    catch_ups: int
+    """Queries for what is new."""
+    shared_catch_ups: int
+    """Calls that waited for a query which another one had sent."""
+    loads: int
+    """Of the whole graph."""
+    reconnects: int
+    prefetches: int
 
 
 class Deletion(NamedTuple):

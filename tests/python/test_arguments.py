@@ -135,6 +135,42 @@ def test_options_are_numbers_given_by_name():
         licet.open(None)
 
 
+@pytest.mark.parametrize(
+    "option, value, message",
+    [
+        ("mode", "fast", 'mode must be "auto", "follow" or "prefetch"'),
+        ("max_connections", 0, "max_connections must be between 1 and 4294967295"),
+        ("gc_window_ms", -1, "gc_window_ms must be between 1 and 18446744073709551615"),
+    ],
+)
+def test_options_of_postgres_have_a_range(option, value, message):
+    with pytest.raises(licet.InvalidArgument) as caught:
+        licet.open("host=localhost", **{option: value})
+    assert (caught.value.kind, caught.value.message) == ("config", message)
+
+
+@pytest.mark.parametrize(
+    "option, value, message",
+    [
+        ("mode", 1, "mode must be a str, not int"),
+        ("postgres_schema", b"licet", "postgres_schema must be a str, not bytes"),
+        ("replica_uri", 5, "replica_uri must be a str, not int"),
+        ("require_tls", 1, "require_tls must be a bool, not int"),
+        ("wait_timeout_ms", 2.5, "wait_timeout_ms must be an int, not float"),
+        ("log", "stderr", "log must be callable, not str"),
+    ],
+)
+def test_options_have_a_type(option, value, message):
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        licet.open(**{option: value})
+
+
+@pytest.mark.parametrize("call", [licet.migrate, licet.doctor])
+def test_what_tends_a_database_wants_its_uri_as_text(call):
+    with pytest.raises(TypeError, match="^uri must be a str, not bytes$"):
+        call(b"host=db")
+
+
 def test_memory_limit_is_kept():
     with licet.open(memory_limit_bytes=1 << 20) as engine:
         engine.write_schema("definition user {}\ndefinition doc {\n  relation owner: user\n}")

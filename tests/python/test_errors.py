@@ -105,9 +105,25 @@ def test_a_message_is_one_short_line(engine):
         assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", message)
 
 
-def test_no_error_repeats_a_password():
-    for uri in ["postgresql://ada:hunter2@db/licet", "host=db password=hunter2", "mongodb://ada:hunter2@db"]:
-        with pytest.raises(licet.InvalidArgument) as caught:
-            licet.open(uri)
-        assert caught.value.kind == "config"
-        assert "hunter2" not in str(caught.value) + repr(caught.value)
+@pytest.mark.parametrize(
+    "call", [licet.open, licet.migrate, licet.doctor, lambda uri: licet.open("host=db", replica_uri=uri)]
+)
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://ada:hunter2@db/licet?hunter2=hunter2",
+        "host=db password=hunter2 password=hunter2",
+        "host=db password='hunter2",
+        "mongodb://ada:hunter2@db",
+    ],
+)
+def test_no_error_repeats_a_password(call, uri):
+    with pytest.raises(licet.InvalidArgument) as caught:
+        call(uri)
+    assert caught.value.kind == "config"
+    assert "hunter2" not in str(caught.value) + repr(caught.value)
+
+
+def test_an_engine_does_not_show_its_password():
+    with licet.open("postgresql://ada:hunter2@localhost/licet") as engine:
+        assert "hunter2" not in repr(engine)

@@ -46,6 +46,8 @@ def calls_of(engine):
         "schema_impact": lambda: list(engine.schema_impact(SCHEMA)),
         "watch": lambda: list(engine.watch(timeout=0)),
         "stats": lambda: engine.stats(),
+        "await_ready": lambda: engine.await_ready(0),
+        "collect_garbage": lambda: engine.collect_garbage(),
     }
 
 

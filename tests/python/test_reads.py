@@ -145,11 +145,24 @@ def test_stats_count(engine):
         "merges",
         "revision",
         "oldest_revision",
+        "mode",
+        "is_ready",
+        "is_connected",
+        "is_encrypted",
+        "is_verified",
+        "staleness_ms",
+        "round_trips",
+        "catch_ups",
+        "shared_catch_ups",
+        "loads",
+        "reconnects",
+        "prefetches",
     )
     assert stats.memory_limit_bytes == 256 << 20
     assert 0 < stats.memory_bytes < stats.memory_limit_bytes
     assert 0 <= stats.oldest_revision <= stats.revision
-    assert all(type(value) is int for value in stats)
+    assert all(type(value) is int for value in stats[:10])
+    assert stats[10:] == (None, True, False, False, False, 0, 0, 0, 0, 0, 0, 0)
 
 
 def test_the_engine_shows_how_much_it_holds(engine, empty):
