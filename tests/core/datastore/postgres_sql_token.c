@@ -165,8 +165,8 @@ static void assert_same_token(const char *text, uint64_t own)
         assert_int_equal(lic_pg_snapshot_complete(&s->arena, &snapshot, own, NULL), LICET_OK);
     assert_true(lic_pg_token_make(&s->identity, &snapshot, &token));
     assert_string_equal(made, token.text);
-    assert_int_equal(
-        lic_pg_token_read(&s->identity, &s->arena, (lic_str){ made, strlen(made) }, &read, &exact, NULL), LICET_OK);
+    assert_int_equal(lic_pg_token_read(&s->identity, &s->arena, (lic_str){ made, strlen(made) }, &read, &exact, NULL),
+                     LICET_OK);
     assert_int_equal(exact, lic_pg_snapshot_equal(&read, &snapshot));
     assert_true(read.xmin == snapshot.xmin && read.xmax == snapshot.xmax);
 }
@@ -329,11 +329,8 @@ static void a_transactions_token_sees_it(void **state)
 static void tokens_do_not_depend_on_the_sessions_settings(void **state)
 {
     static const char *const settings[] = {
-        "standard_conforming_strings = off",
-        "bytea_output = escape",
-        "DateStyle = 'German'",
-        "search_path = pg_catalog",
-        "search_path = ''",
+        "standard_conforming_strings = off", "bytea_output = escape", "DateStyle = 'German'",
+        "search_path = pg_catalog",          "search_path = ''",
     };
     char sql[128];
 
