@@ -450,6 +450,9 @@ static void libcrypto_without_memory_makes_no_token_and_leaves_no_error(void **s
         try_without_crypto_memory(&w, &snapshot, i);
     assert_int_equal(ERR_GET_REASON(ERR_get_error()), 7);
     assert_int_equal(ERR_get_error(), 0);
+    ERR_raise(ERR_LIB_USER, 8);
+    assert_string_equal(token_of(&w, "83585:83590:83585,83587").text, GOOD);
+    assert_int_equal(ERR_pop_to_mark(), 0); /* no mark of ours is left either */
     world_end(&w);
 }
 
