@@ -143,3 +143,9 @@ licet_status lic_fail_too_many(uint64_t limit, licet_error **error)
         error, LICET_INVALID_ARGUMENT, LICET_KIND_LIMIT, "TOO_MANY_RELATIONSHIPS_FOR_TRANSACTIONAL_DELETE", LIC_NOWHERE,
         "more than %llu relationships match, and partial deletion is not allowed", (unsigned long long)limit);
 }
+
+licet_status lic_fail_not_empty(licet_error **error)
+{
+    return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
+                    "a validation file is loaded into an engine without schema and relationships; this one has some");
+}

@@ -136,8 +136,8 @@ typedef struct lic_store_methods {
 
     /* An import: any number of changes, all CREATE, taken in parts and applied as one. */
     licet_status (*import_begin)(lic_store *store, lic_store_import **import, licet_error **error);
-    /* May take payloads of attributes out of the changes. ALREADY_EXISTS for what is in the import twice. After a failure
-     * the import can only be ended. */
+    /* May take payloads of attributes out of the changes. ALREADY_EXISTS for what is in the import twice, here or at the
+     * commit. After a failure the import can only be ended. */
     licet_status (*import_add)(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                licet_error **error);
     /* Applies all of it, or none and says why, as apply does. schema: by which all were judged; NULL: there were none. */
@@ -195,10 +195,11 @@ void lic_row_relationship(const lic_names *names, const lic_row *row, licet_rela
 bool lic_filter_selects(const lic_names *names, const lic_filter *filter, const lic_row *row);
 
 /* What every store says of a relationship that is there already, of an expectation that does not hold (counted from 0),
- * of an erasure of too much. Memory for the text of the first. */
+ * of an erasure of too much, of a load into what is not empty. Memory for the text of the first. */
 licet_status lic_fail_exists(lic_memory *memory, const licet_relationship *relationship, licet_error **error);
 licet_status lic_fail_expectation(size_t index, bool must_match, licet_error **error);
 licet_status lic_fail_too_many(uint64_t limit, licet_error **error);
+licet_status lic_fail_not_empty(licet_error **error); /* of a load */
 
 /* Order of rows: <0, 0, >0. */
 int lic_edge_compare(const lic_edge *a, const lic_edge *b);

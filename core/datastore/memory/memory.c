@@ -263,8 +263,7 @@ static licet_status require_empty(const lic_memory_store *m, licet_error **error
     lic_graph_measure(m->graph, &sizes);
     if (sizes.edges == 0 && lic_memory_schema(m)->program->definition_count == 0)
         return LICET_OK;
-    return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
-                    "a validation file is loaded into an engine without schema and relationships; this one has some");
+    return lic_fail_not_empty(error);
 }
 
 static licet_status memory_load(lic_store *store, licet_schema **schema, lic_store_change *changes, size_t count,

@@ -99,10 +99,16 @@ static void note_detail(lic_pg_failure *failure, lic_str text)
     failure->detail[size] = '\0';
 }
 
+/* Of our functions, and the key of a row that is there already. */
+static bool has_detail(const char *sqlstate)
+{
+    return memcmp(sqlstate, "LZ", 2) == 0 || strcmp(sqlstate, "23505") == 0;
+}
+
 static void note_failure(lic_pg_failure *failure, const PGresult *result)
 {
     note_sqlstate(failure, field(result, PG_DIAG_SQLSTATE));
-    note_detail(failure, memcmp(failure->sqlstate, "LZ", 2) == 0 ? field(result, PG_DIAG_MESSAGE_DETAIL) : LIC_STR(""));
+    note_detail(failure, has_detail(failure->sqlstate) ? field(result, PG_DIAG_MESSAGE_DETAIL) : LIC_STR(""));
 }
 
 /* Has the server ended the session with it, or can't the session be used as it is now? */

@@ -28,8 +28,8 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
         "FROM {schema}.meta m",
     [LIC_PG_SCHEMA_TEXT]  = "SELECT text FROM {schema}.zed WHERE version = $1::bigint",
     [LIC_PG_WRITE]        = "SELECT snapshot, xid, schema FROM {schema}._write($1::jsonb, $2::bigint, $3::uuid)",
-    [LIC_PG_DELETE]       = "SELECT snapshot, xid, schema, deleted "
-                            "FROM {schema}._delete($1::jsonb, $2::bigint, $3::uuid, $4::timestamptz)",
+    [LIC_PG_DELETE]       = ("SELECT snapshot, xid, schema, deleted "
+                             "FROM {schema}._delete($1::jsonb, $2::bigint, $3::uuid, $4::timestamptz)"),
     [LIC_PG_LOCK_SCHEMA]  = "SELECT {schema}._lock_schema()",
     [LIC_PG_WRITE_SCHEMA] = "SELECT snapshot, xid, schema FROM {schema}._write_schema($1::jsonb, $2::bigint, $3::uuid)",
     [LIC_PG_IMPORT]       = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
@@ -37,6 +37,8 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
     [LIC_PG_COLLECT]      = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
 };
 
+/* The guard of rel is opened, as our functions do (sql/guard.sql): it stops mistakes, and nobody reaches past his grants. */
+static const char import_begin[] = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL licet.writer = '{schema}'";
 static const char import_rows[] = "COPY {schema}.rel (rt, ri, rr, st, si, sr, caveat, context, expires_at, expires_ns) "
                                   "FROM STDIN (FORMAT binary)";
 
@@ -120,7 +122,8 @@ const lic_pg_statements *lic_pg_statements_new(lic_arena *arena, lic_str schema)
         if (made->items[i].sql == NULL)
             return NULL;
     }
-    made->load_rows   = lic_pg_statement_text(arena, load_rows, schema);
-    made->import_rows = lic_pg_statement_text(arena, import_rows, schema);
-    return made->load_rows != NULL && made->import_rows != NULL ? made : NULL;
+    made->load_rows    = lic_pg_statement_text(arena, load_rows, schema);
+    made->import_begin = lic_pg_statement_text(arena, import_begin, schema);
+    made->import_rows  = lic_pg_statement_text(arena, import_rows, schema);
+    return made->load_rows != NULL && made->import_begin != NULL && made->import_rows != NULL ? made : NULL;
 }

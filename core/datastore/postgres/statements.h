@@ -28,8 +28,9 @@ typedef enum lic_pg_statement_number {
 
 typedef struct lic_pg_statements {
     lic_pg_statement items[LIC_PG_STATEMENT_COUNT];
-    const char      *load_rows;   /* COPY of all that lives */
-    const char      *import_rows; /* COPY into */
+    const char      *load_rows;    /* COPY of all that lives */
+    const char      *import_begin; /* the transaction of an import: open to COPY, without the server's deadline */
+    const char      *import_rows;  /* COPY into */
 } lic_pg_statements;
 
 /* Is it a name that may stand in SQL as it is: [a-z_][a-z0-9_]{0,62}? */

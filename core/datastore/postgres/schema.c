@@ -1,0 +1,222 @@
+/* Schemas: judged against all that is stored, while nobody can write. In one transaction: the store's lock, a catch-up
+ * (over the follower's link), the judging, the new schema, COMMIT.
+ *
+ * What is stored is read through the store's own method, of the graph's head, which is the truth while the lock is held;
+ * a store without a graph answers it from the database. */
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "datastore/postgres/commit.h"
+#include "datastore/postgres/copy_rows.h"
+#include "datastore/postgres/request.h"
+#include "datastore/schema_change.h"
+
+#define VERSION_BYTES 24
+
+typedef struct changing {
+    lic_pg_store            *store;
+    const licet_schema      *schema; /* the new one */
+    lic_instant              now;
+    lic_text                 request;
+    bool                     loads; /* into an empty store, with these, distinct */
+    const lic_store_change **rows;
+    size_t                   row_count;
+} changing;
+
+/* ------------------------------------------------------------ judging */
+
+static licet_status require_empty(changing *c, const lic_snapshot *head, const licet_schema *before,
+                                  licet_error **error)
+{
+    static const lic_filter all   = { .resource_type = LIC_NO_TYPE,
+                                      .resource_slot = LIC_NO_SLOT,
+                                      .subject_type  = LIC_NO_TYPE,
+                                      .subject_slot  = LIC_NO_SLOT };
+    const lic_instant       ever  = { INT64_MIN, 0 }; /* when nothing had expired */
+    lic_store              *store = &c->store->base;
+    lic_rows                rows;
+    lic_arena               arena;
+    licet_status            status;
+
+    lic_arena_init(&arena, c->store->host.memory);
+    status = store->methods->read(store, head, &all, ever, NULL, 1, &arena, &rows, error);
+    if (status == LICET_OK && (rows.count > 0 || before->program->definition_count > 0))
+        status = lic_fail_not_empty(error);
+    lic_arena_free(&arena);
+    return status;
+}
+
+/* *version: of the schema that is in force, in the database. */
+static licet_status judge(changing *c, uint64_t *version, licet_error **error)
+{
+    lic_pg_store       *store = c->store;
+    const licet_schema *before;
+    lic_snapshot        head;
+    licet_status        status = LICET_OK;
+
+    lic_snapshot_pin(store->host.graph, &head);
+    before = lic_schemas_at(store->host.schemas, head.revision);
+    if (!lic_pg_schema_version(store, before, version))
+        status = lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                          "the schema in force is not known: nothing was written");
+    else if (c->loads)
+        status = require_empty(c, &head, before, error);
+    else
+        status = lic_schema_change_check(&store->base, &head, c->now, store->host.names, before->program,
+                                         c->schema->program, error);
+    lic_snapshot_unpin(&head);
+    return status;
+}
+
+/* ------------------------------------------------------------ the transaction */
+
+static void print_version(uint64_t version, char text[VERSION_BYTES])
+{
+    snprintf(text, VERSION_BYTES, "%llu", (unsigned long long)version);
+}
+
+static licet_status run_and_forget(const changing *c, lic_pg_link *link, lic_pg_statement_number number,
+                                   const lic_pg_parameter *parameters, lic_pg_wait wait, licet_error **error)
+{
+    PGresult    *result = NULL;
+    licet_status status = lic_pg_run(link, &c->store->statements->items[number], parameters, wait, &result, error);
+
+    PQclear(result);
+    return status;
+}
+
+static licet_status copy_rows(changing *c, lic_pg_link *link, uint64_t version, lic_pg_wait wait, licet_error **error)
+{
+    char             text[VERSION_BYTES];
+    lic_pg_parameter parameters[] = { { .data = text }, { .data = NULL } };
+    uint64_t         count;
+    lic_text         rows;
+    licet_status     status;
+
+    print_version(version, text);
+    lic_text_init(&rows, c->store->host.memory);
+    LIC_TRY(run_and_forget(c, link, LIC_PG_IMPORT, parameters, wait, error));
+    LIC_TRY(lic_pg_copy_in(link, c->store->statements->import_rows, wait, error));
+    for (size_t i = 0; i < c->row_count && status == LICET_OK; i++) {
+        lic_pg_copy_row(&rows, c->store->host.names, c->rows[i]);
+        status = lic_pg_copy_flush(&rows, false, link, wait, error);
+    }
+    if (status == LICET_OK)
+        status = lic_pg_copy_flush(&rows, true, link, wait, error);
+    if (status == LICET_OK)
+        status = lic_pg_copy_end(link, wait, &count, error);
+done:
+    lic_text_free(&rows);
+    return status;
+}
+
+static licet_status run_change(void *context, lic_pg_link *link, const char *request, lic_pg_wait wait,
+                               PGresult **result, licet_error **error)
+{
+    changing        *c = context;
+    uint64_t         version;
+    char             text[VERSION_BYTES];
+    lic_pg_parameter parameters[] = { { .data = c->request.data }, { .data = text }, { .data = request } };
+    licet_status     status;
+
+    LIC_TRY(lic_pg_command(link, "BEGIN", wait, error));
+    LIC_TRY(run_and_forget(c, link, LIC_PG_LOCK_SCHEMA, NULL, wait, error));
+    LIC_TRY(lic_pg_catch_up(c->store, wait.until_ms, error));
+    LIC_TRY(judge(c, &version, error));
+    print_version(version, text);
+    LIC_TRY(lic_pg_run(link, &c->store->statements->items[LIC_PG_WRITE_SCHEMA], parameters, wait, result, error));
+    if (c->row_count > 0)
+        LIC_TRY(copy_rows(c, link, version + 1, wait, error));
+    LIC_TRY(lic_pg_command(link, "COMMIT", wait, error));
+done:
+    return status;
+}
+
+/* Takes *schema where it succeeds: the graph gets one of its own, by the follower, as other processes do. */
+static licet_status change(changing *c, licet_schema **schema, lic_store_outcome *outcome, licet_error **error)
+{
+    lic_pg_commit commit = lic_pg_commit_of(c->store, run_change, c);
+    licet_status  status;
+
+    lic_text_init(&c->request, c->store->host.memory);
+    lic_pg_request_schema(&c->request, c->schema);
+    lic_text_add_char(&c->request, '\0');
+    status = c->request.failed ? lic_fail_memory(error) : lic_pg_commit_now(&commit, error);
+    lic_text_free(&c->request);
+    if (status != LICET_OK)
+        return status;
+    lic_pg_commit_show(&commit, 0, outcome);
+    licet_schema_release(*schema);
+    *schema = NULL;
+    return LICET_OK;
+}
+
+licet_status lic_pg_replace_schema(lic_store *base, licet_schema **schema, lic_instant now, lic_store_outcome *outcome,
+                                   licet_error **error)
+{
+    changing c = { .store = lic_pg_store_of(base), .schema = *schema, .now = now };
+
+    return change(&c, schema, outcome, error);
+}
+
+/* ------------------------------------------------------------ loading */
+
+/* The six names; not given when memory ran out. */
+static lic_str key_of(lic_arena *arena, const lic_store_change *change)
+{
+    const lic_slot slots[2] = { change->typed.resource, change->typed.subject };
+    const size_t   size     = sizeof slots + change->resource_id.size + 1 + change->subject_id.size;
+    char          *key      = lic_arena_alloc(arena, size);
+    char          *at       = key;
+
+    if (key == NULL)
+        return (lic_str){ NULL, 0 };
+    memcpy(at, slots, sizeof slots);
+    at += sizeof slots;
+    memcpy(at, change->resource_id.data, change->resource_id.size);
+    at += change->resource_id.size;
+    *at++ = '#'; /* in no id */
+    memcpy(at, change->subject_id.data, change->subject_id.size);
+    return (lic_str){ key, size };
+}
+
+/* Each relationship once: the last one of those with its names. */
+static licet_status collect_rows(changing *c, lic_arena *arena, const lic_store_change *changes, size_t count,
+                                 licet_error **error)
+{
+    licet_status status = LICET_OK;
+    lic_map      seen;
+
+    c->rows = lic_new_array(arena, count, const lic_store_change *);
+    if (c->rows == NULL || count >= LIC_MAP_NONE)
+        return lic_fail_memory(error);
+    lic_map_init(&seen, c->store->host.memory, lic_random_key());
+    for (size_t i = count; i > 0 && status == LICET_OK; i--) {
+        const lic_str key = key_of(arena, &changes[i - 1]);
+        uint32_t      first;
+
+        if (!lic_str_given(key) || !lic_map_add(&seen, key, (uint32_t)i, &first))
+            status = lic_fail_memory(error);
+        else if (first == i)
+            c->rows[c->row_count++] = &changes[i - 1];
+    }
+    lic_map_free(&seen);
+    return status;
+}
+
+licet_status lic_pg_load(lic_store *base, licet_schema **schema, lic_store_change *changes, size_t count,
+                         licet_error **error)
+{
+    changing          c = { .store = lic_pg_store_of(base), .schema = *schema, .loads = true };
+    lic_store_outcome outcome;
+    lic_arena         arena;
+    licet_status      status;
+
+    lic_arena_init(&arena, c.store->host.memory);
+    LIC_TRY(collect_rows(&c, &arena, changes, count, error));
+    LIC_TRY(change(&c, schema, &outcome, error));
+done:
+    lic_arena_free(&arena);
+    return status;
+}
