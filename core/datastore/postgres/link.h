@@ -30,7 +30,7 @@ typedef struct lic_pg_parameter {
 /* Why the last call on a link failed, for a program. */
 typedef struct lic_pg_failure {
     char sqlstate[6];  /* "": none, the failure is ours or the network's */
-    char detail[3072]; /* the server's DETAIL, of errors that our own SQL functions raise (class LZ) and of 23505; else "" */
+    char detail[3072]; /* the server's DETAIL, of errors that our own SQL functions raise (class LZ) and of 23505 */
 } lic_pg_failure;
 
 /* Serialization failure or deadlock: nothing was done, and the same transaction may go through next time. */
