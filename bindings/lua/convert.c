@@ -50,6 +50,13 @@ static void refuse_key(reader *r, int index)
 
 /* ------------------------------------------------------------------- single values */
 
+const char *mode_name(licet_mode mode)
+{
+    static const char *const names[] = { "auto", "follow", "prefetch" };
+
+    return names[mode];
+}
+
 static licet_str string_at(const reader *r, int index)
 {
     licet_str text = { NULL, 0 };
@@ -82,13 +89,43 @@ static bool boolean_at(const reader *r, int index)
     return lua_toboolean(r->L, index);
 }
 
-static licet_consistency consistency_at(const reader *r, int index)
+static void consistency_read(const reader *r, int index, licet_consistency *consistency)
 {
-    licet_consistency consistency = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
+    const bool no_wait = consistency->no_wait; /* may_block was read before, or comes yet */
 
-    if (!consistency_parse(string_at(r, index), &consistency))
+    if (!consistency_parse(string_at(r, index), consistency))
         refuse_value(r, "licet.FULL, licet.MINIMIZE_LATENCY, licet.at_least(token) or licet.at_exactly(token)");
-    return consistency;
+    consistency->no_wait = no_wait;
+}
+
+static licet_mode mode_at(const reader *r, int index)
+{
+    const licet_str given = string_at(r, index);
+
+    for (int i = LICET_MODE_AUTO; i <= LICET_MODE_PREFETCH; i++) {
+        const char *name = mode_name((licet_mode)i);
+
+        if (strlen(name) == given.size && memcmp(name, given.data, given.size) == 0)
+            return (licet_mode)i;
+    }
+    refuse_value(r, "\"auto\", \"follow\" or \"prefetch\"");
+    return LICET_MODE_AUTO;
+}
+
+uint32_t wait_at(const reader *r, int index)
+{
+    lua_Number seconds;
+    lua_Number ms;
+
+    if (lua_type(r->L, index) != LUA_TNUMBER)
+        refuse(r, index, "number");
+    seconds = lua_tonumber(r->L, index);
+    if (!(seconds >= 0))
+        refuse_value(r, "seconds from 0 on");
+    ms = seconds * 1000;
+    if (ms >= (lua_Number)UINT32_MAX)
+        return UINT32_MAX;
+    return (uint32_t)ms + ((lua_Number)(uint32_t)ms < ms ? 1 : 0);
 }
 
 /* ----------------------------------------------------------------------- records */
@@ -125,7 +162,13 @@ static void field_read(const reader *r, int index, const field *field, void *rec
         *(bool *)to = boolean_at(r, index);
         break;
     case FIELD_CONSISTENCY:
-        *(licet_consistency *)to = consistency_at(r, index);
+        consistency_read(r, index, to);
+        break;
+    case FIELD_MAY_BLOCK:
+        *(bool *)to = !boolean_at(r, index);
+        break;
+    case FIELD_MODE:
+        *(licet_mode *)to = mode_at(r, index);
         break;
     case FIELD_ELSEWHERE:
         break;
@@ -165,7 +208,7 @@ void options_read(lua_State *L, int arg, const field *fields, size_t count, void
 
 void consistency_from_options(lua_State *L, int arg, licet_consistency *consistency)
 {
-    static const field fields[] = { { "consistency", FIELD_CONSISTENCY, 0 }, { "context", FIELD_ELSEWHERE, 0 } };
+    static const field fields[] = { CONSISTENCY_FIELDS(0), { "context", FIELD_ELSEWHERE, 0 } };
 
     options_read(L, arg, fields, sizeof fields / sizeof *fields, consistency);
 }

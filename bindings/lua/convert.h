@@ -40,6 +40,9 @@ typedef struct reader {
 /* Raises "<expected> expected, got <the type of the value at index>". */
 void refuse(const reader *r, int index, const char *expected);
 
+/* The name of a mode as options take it. */
+const char *mode_name(licet_mode mode);
+
 /* ----------------------------------------------------------------------- records */
 
 typedef enum field_kind {
@@ -48,7 +51,9 @@ typedef enum field_kind {
     FIELD_COUNT64,     /* uint64_t, the same */
     FIELD_WAIT,        /* uint32_t, milliseconds from 0 on */
     FIELD_BOOLEAN,     /* bool */
-    FIELD_CONSISTENCY, /* licet_consistency */
+    FIELD_CONSISTENCY, /* licet_consistency, but for its no_wait */
+    FIELD_MAY_BLOCK,   /* bool: whether the value is false */
+    FIELD_MODE,        /* licet_mode */
     FIELD_ELSEWHERE    /* allowed; read by the caller */
 } field_kind;
 
@@ -66,14 +71,24 @@ void record_read(reader *r, int index, const field *fields, size_t count, void *
 /* The same for an argument that may be missing. */
 void options_read(lua_State *L, int arg, const field *fields, size_t count, void *record);
 
-/* {consistency = ..., context = ...}; the context is read by context.h. */
+/* A number of seconds at `index` in milliseconds, rounded up: nobody is told too early that nothing came. */
+uint32_t wait_at(const reader *r, int index);
+
+/* {consistency = ..., may_block = ..., context = ...}; the context is read by context.h. */
 void consistency_from_options(lua_State *L, int arg, licet_consistency *consistency);
 
+/* Of a licet_consistency, `base` bytes into the record. */
+#define CONSISTENCY_FIELDS(base)                                                    \
+    { "consistency", FIELD_CONSISTENCY, (base) },                                   \
+    {                                                                               \
+        "may_block", FIELD_MAY_BLOCK, (base) + offsetof(licet_consistency, no_wait) \
+    }
+
 /* What all questions may have beside their own options. */
-#define QUESTION_FIELDS(request)                                          \
-    { "consistency", FIELD_CONSISTENCY, offsetof(request, consistency) }, \
-    {                                                                     \
-        "context", FIELD_ELSEWHERE, 0                                     \
+#define QUESTION_FIELDS(request)                        \
+    CONSISTENCY_FIELDS(offsetof(request, consistency)), \
+    {                                                   \
+        "context", FIELD_ELSEWHERE, 0                   \
     }
 
 /* And those that come in pages. */

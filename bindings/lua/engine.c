@@ -24,7 +24,10 @@ static const type engine_type = { "licet.Engine" };
 
 engine_box *engine_from_lua(lua_State *L, int arg)
 {
-    return box_check(L, arg, &engine_type);
+    engine_box *box = box_check(L, arg, &engine_type);
+
+    log_tell(L, arg, box->log);
+    return box;
 }
 
 void engine_keep(engine_box *keeper, const engine_box *engine)
@@ -32,15 +35,17 @@ void engine_keep(engine_box *keeper, const engine_box *engine)
     *keeper = *engine;
     licet_engine_retain(keeper->engine);
     clock_retain(keeper->clock);
+    log_retain(keeper->log);
 }
 
 void engine_let_go(engine_box *keeper)
 {
     engine_box ended = *keeper;
 
-    *keeper = (engine_box){ NULL, NULL, false };
+    *keeper = (engine_box){ NULL, NULL, NULL, false };
     licet_engine_release(ended.engine);
     clock_release(ended.clock);
+    log_release(ended.log);
 }
 
 int engine_open(lua_State *L)
@@ -53,6 +58,17 @@ int engine_open(lua_State *L)
         { "history_window_ms", FIELD_COUNT64, offsetof(licet_options, history_window_ms) },
         { "strict", FIELD_BOOLEAN, offsetof(licet_options, strict) },
         { "clock", FIELD_ELSEWHERE, 0 },
+        { "log", FIELD_ELSEWHERE, 0 },
+        { "mode", FIELD_MODE, offsetof(licet_options, mode) },
+        { "postgres_schema", FIELD_STRING, offsetof(licet_options, postgres_schema) },
+        { "replica_uri", FIELD_STRING, offsetof(licet_options, replica_uri) },
+        { "require_tls", FIELD_BOOLEAN, offsetof(licet_options, require_tls) },
+        { "poll_interval_ms", FIELD_COUNT32, offsetof(licet_options, poll_interval_ms) },
+        { "max_staleness_ms", FIELD_COUNT32, offsetof(licet_options, max_staleness_ms) },
+        { "wait_timeout_ms", FIELD_COUNT32, offsetof(licet_options, wait_timeout_ms) },
+        { "write_timeout_ms", FIELD_COUNT32, offsetof(licet_options, write_timeout_ms) },
+        { "max_connections", FIELD_COUNT32, offsetof(licet_options, max_connections) },
+        { "gc_window_ms", FIELD_COUNT64, offsetof(licet_options, gc_window_ms) },
     };
     licet_options options = LICET_OPTIONS_INIT;
     licet_str     uri     = LICET_STR_INIT("memory:");
@@ -63,11 +79,13 @@ int engine_open(lua_State *L)
     lua_settop(L, 2);
     if (!lua_isnil(L, 1))
         uri = str_from_lua(L, 1);
+    self        = box_new(L, sizeof *self, &engine_type); /* 3 */
+    self->clock = clock_from_options(L, 2);
+    self->log   = log_from_options(L, 2, 3);
     options_read(L, 2, fields, COUNT_OF(fields), &options);
-    self          = box_new(L, sizeof *self, &engine_type);
     self->strict  = options.strict;
-    self->clock   = clock_from_options(L, 2);
     options.clock = clock_of(self->clock);
+    options.log   = log_of(self->log);
     status        = licet_open(uri, &options, &self->engine, &error);
     return status == LICET_OK ? 1 : push_error(L, status, error);
 }
@@ -77,6 +95,7 @@ static int engine_close(lua_State *L)
     engine_box *self = engine_from_lua(L, 1);
 
     licet_close(self->engine); /* streams and results may hold it still */
+    log_tell(L, 1, self->log);
     engine_let_go(self);
     return 0;
 }
@@ -84,13 +103,15 @@ static int engine_close(lua_State *L)
 /* Streams go on after the engine's userdata was collected: nobody said that they should stop. */
 static int engine_gc(lua_State *L)
 {
-    engine_let_go(engine_from_lua(L, 1));
+    engine_let_go(box_check(L, 1, &engine_type));
     return 0;
 }
 
 static int engine_tostring(lua_State *L)
 {
-    lua_pushstring(L, engine_from_lua(L, 1)->engine == NULL ? "licet.Engine (closed)" : "licet.Engine (open)");
+    const engine_box *self = box_check(L, 1, &engine_type);
+
+    lua_pushstring(L, self->engine == NULL ? "licet.Engine (closed)" : "licet.Engine (open)");
     return 1;
 }
 
@@ -454,7 +475,7 @@ static int engine_stats(lua_State *L)
     status = licet_engine_stats(self->engine, &stats, &error);
     if (status != LICET_OK)
         return push_error(L, status, error);
-    lua_createtable(L, 0, 10);
+    lua_createtable(L, 0, 22);
 #define SET(name) (lua_pushinteger(L, (lua_Integer)stats.name), lua_setfield(L, -2, #name))
     SET(relationships);
     SET(objects);
@@ -466,7 +487,63 @@ static int engine_stats(lua_State *L)
     SET(merges);
     SET(revision);
     SET(oldest_revision);
+    SET(staleness_ms);
+    SET(round_trips);
+    SET(catch_ups);
+    SET(shared_catch_ups);
+    SET(loads);
+    SET(reconnects);
+    SET(prefetches);
 #undef SET
+#define SET(name) (lua_pushboolean(L, stats.name), lua_setfield(L, -2, #name))
+    SET(is_ready);
+    SET(is_connected);
+    SET(is_encrypted);
+    SET(is_verified);
+#undef SET
+    if (stats.mode != LICET_MODE_AUTO) {
+        lua_pushstring(L, mode_name(stats.mode));
+        lua_setfield(L, -2, "mode");
+    }
+    return 1;
+}
+
+/* -------------------------------------------------------------------- on a database */
+
+#define READY_MS 30000 /* by default */
+
+/* engine:await_ready(timeout) -> true | nil, err */
+static int engine_await_ready(lua_State *L)
+{
+    engine_box  *self    = engine_from_lua(L, 1);
+    reader       r       = READER_INIT(L, 2);
+    uint32_t     wait_ms = lua_isnoneornil(L, 2) ? READY_MS : wait_at(&r, 2);
+    licet_error *error   = NULL;
+    licet_status status;
+
+    if (self->engine == NULL)
+        return push_closed(L);
+    status = licet_await_ready(self->engine, wait_ms, &error);
+    if (status != LICET_OK)
+        return push_error(L, status, error);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* engine:collect_garbage() -> number of rows | nil, err */
+static int engine_collect_garbage(lua_State *L)
+{
+    engine_box  *self    = engine_from_lua(L, 1);
+    uint64_t     removed = 0;
+    licet_error *error   = NULL;
+    licet_status status;
+
+    if (self->engine == NULL)
+        return push_closed(L);
+    status = licet_collect_garbage(self->engine, &removed, &error);
+    if (status != LICET_OK)
+        return push_error(L, status, error);
+    lua_pushinteger(L, (lua_Integer)removed);
     return 1;
 }
 
@@ -493,6 +570,8 @@ static const luaL_Reg methods[] = {
     { "explain", engine_explain },
     { "schema_impact", engine_schema_impact },
     { "stats", engine_stats },
+    { "await_ready", engine_await_ready },
+    { "collect_garbage", engine_collect_garbage },
     { "close", engine_close },
     { NULL, NULL },
 };

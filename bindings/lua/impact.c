@@ -61,7 +61,7 @@ int engine_schema_impact(lua_State *L)
 {
     static const field fields[] = {
         { "limit", FIELD_COUNT64, offsetof(licet_impact_request, limit) },
-        { "consistency", FIELD_CONSISTENCY, offsetof(licet_impact_request, consistency) },
+        CONSISTENCY_FIELDS(offsetof(licet_impact_request, consistency)),
     };
     engine_box          *self    = engine_from_lua(L, 1);
     licet_impact_request request = LICET_IMPACT_REQUEST_INIT;

@@ -8,10 +8,12 @@
 #include "clock.h"
 #include "consistency.h"
 #include "context.h"
+#include "database.h"
 #include "engine.h"
 #include "error.h"
 #include "import.h"
 #include "json.h"
+#include "log.h"
 #include "relationship.h"
 #include "report.h"
 #include "result.h"
@@ -114,6 +116,8 @@ void *records_new(lua_State *L, size_t count, size_t size)
 
 static const luaL_Reg functions[] = {
     { "open", engine_open },
+    { "migrate", database_migrate },
+    { "doctor", database_doctor },
     { "at_least", consistency_at_least },
     { "at_exactly", consistency_at_exactly },
     { "parse_schema", schema_parse },
@@ -140,6 +144,7 @@ int luaopen_licet_core(lua_State *L)
     error_register(L);
     import_register(L);
     json_register(L);
+    log_register(L);
     relationship_register(L);
     report_register(L);
     result_register(L);

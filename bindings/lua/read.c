@@ -32,7 +32,7 @@ int engine_read_relationships(lua_State *L)
     static const field fields[] = {
         FILTER_FIELDS(offsetof(licet_read_request, filter)),
         PAGE_FIELDS(licet_read_request),
-        { "consistency", FIELD_CONSISTENCY, offsetof(licet_read_request, consistency) },
+        CONSISTENCY_FIELDS(offsetof(licet_read_request, consistency)),
     };
     engine_box        *self    = engine_from_lua(L, 1);
     licet_read_request request = LICET_READ_REQUEST_INIT;
@@ -57,7 +57,7 @@ int engine_export_relationships(lua_State *L)
     static const field fields[] = {
         FILTER_FIELDS(offsetof(licet_export_request, filter)),
         { "cursor", FIELD_STRING, offsetof(licet_export_request, cursor) },
-        { "consistency", FIELD_CONSISTENCY, offsetof(licet_export_request, consistency) },
+        CONSISTENCY_FIELDS(offsetof(licet_export_request, consistency)),
     };
     engine_box          *self    = engine_from_lua(L, 1);
     licet_export_request request = LICET_EXPORT_REQUEST_INIT;

@@ -257,10 +257,10 @@ void tree_register(lua_State *L)
 /* engine:expand(resource, permission, {consistency}) -> tree | nil, err */
 int engine_expand(lua_State *L)
 {
-    static const field fields[] = { { "consistency", FIELD_CONSISTENCY, offsetof(licet_expand_request, consistency) } };
-    engine_box        *self     = engine_from_lua(L, 1);
-    licet_expand_request request = LICET_EXPAND_REQUEST_INIT;
-    licet_error         *error   = NULL;
+    static const field   fields[] = { CONSISTENCY_FIELDS(offsetof(licet_expand_request, consistency)) };
+    engine_box          *self     = engine_from_lua(L, 1);
+    licet_expand_request request  = LICET_EXPAND_REQUEST_INIT;
+    licet_error         *error    = NULL;
     licet_status         status;
     tree_box            *box;
 

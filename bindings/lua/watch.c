@@ -115,27 +115,6 @@ static uint32_t kinds_of(const watch_options *options)
            (options->checkpoints ? LICET_WATCH_CHECKPOINTS : 0);
 }
 
-/* The number of seconds at the top of the stack in milliseconds, rounded up: nobody is told too early that nothing
- * came. */
-static uint32_t wait_at(reader *r)
-{
-    lua_Number seconds;
-    lua_Number ms;
-
-    r->field = "timeout";
-    if (lua_isnil(r->L, -1))
-        return 0;
-    if (lua_type(r->L, -1) != LUA_TNUMBER)
-        refuse(r, -1, "number");
-    seconds = lua_tonumber(r->L, -1);
-    if (!(seconds >= 0))
-        luaL_argerror(r->L, r->arg, "timeout: seconds from 0 on expected");
-    ms = seconds * 1000;
-    if (ms >= (lua_Number)UINT32_MAX)
-        return UINT32_MAX;
-    return (uint32_t)ms + ((lua_Number)(uint32_t)ms < ms ? 1 : 0);
-}
-
 /* engine:watch{since, schema, checkpoints, resource_types, filters, timeout} -> stream | nil, err */
 int engine_watch(lua_State *L)
 {
@@ -165,8 +144,9 @@ int engine_watch(lua_State *L)
     types   = list_records_new(&r, 3, "list of strings", sizeof *types, &request.resource_type_count);
     r.field = "filters";
     filters = list_records_new(&r, 4, "list of filters", sizeof *filters, &request.filter_count);
-    (void)option_push(L, 2, "timeout");
-    box->wait_ms = wait_at(&r);
+    r.field = "timeout";
+    if (!lua_isnil(L, option_push(L, 2, "timeout")))
+        box->wait_ms = wait_at(&r, -1);
 
     r.field = "resource_types";
     strs_from_lua(&r, 3, types, request.resource_type_count);

@@ -257,15 +257,47 @@ local core = require "licet.core"
 ---@field history_window_ms? integer how long a token can be read exactly: up to 30 days, 24 hours by default
 ---@field strict? boolean make errors of what SpiceDB lets pass: numbers that do not fit, lax times and zones, repeated keys, NUL and marks of direction in a schema; recommended for new applications
 ---@field clock? licet.Clock for tests: licet.testing.manual_clock()
+---@field log? fun(level: "info"|"warning"|"error", line: string) is told what the engine has to say, from calls of the engine; what it raises is dropped
+--- Of engines on Postgres:
+---@field mode? "auto"|"follow"|"prefetch" "follow" keeps the whole graph in memory, "prefetch" fetches what each request can touch; "auto", the default, follows and prefetches what can not be followed
+---@field postgres_schema? string where licet's tables are: "licet" by default
+---@field replica_uri? string a standby, for reads that may be stale
+---@field require_tls? boolean refuse links that are not encrypted to a server that was verified
+---@field poll_interval_ms? integer how often the graph follows: 10 to 60,000, 100 by default
+---@field max_staleness_ms? integer the oldest graph that a check uses unasked: 100 to 600,000, 5,000 by default
+---@field wait_timeout_ms? integer of what waits for the database: 10 to 600,000, 2,000 by default
+---@field write_timeout_ms? integer of a write: 10 to 600,000, 5,000 by default
+---@field max_connections? integer for writes and prefetches: 1 to 64, 4 by default
+---@field gc_window_ms? integer how long the database keeps what was deleted: up to 30 days, 24 hours by default
+
+---@class licet.DatabaseOptions
+---@field postgres_schema? string
+---@field require_tls? boolean
+---@field wait_timeout_ms? integer
+
+---@class licet.MigrateOptions: licet.DatabaseOptions
+---@field dry_run? boolean only return the SQL
+
+--- One thing that was looked at in a database.
+---@class licet.DoctorFinding
+---@field name string what it is about, such as "tables"
+---@field level "ok"|"warning"|"error"
+---@field message string one line for a person, safe to log
+
+---@class licet.DoctorReport
+---@field ok boolean nothing is an error
+---@field findings licet.DoctorFinding[]
 
 ---@class licet.CheckOptions
 ---@field context? licet.Context values for the caveats on the way; in bulk, of the items that have none of their own
 ---@field consistency? licet.Consistency
+---@field may_block? boolean false for event loops: fails with code "unavailable", reason "WOULD_BLOCK", where it would have to wait for a database
 
 ---@class licet.ReadOptions: licet.Filter
 ---@field limit? integer at most so many, up to 1,000; all by default
 ---@field cursor? string the .cursor of an earlier stream over the same filter and limit
 ---@field consistency? licet.Consistency
+---@field may_block? boolean false for event loops: fails with code "unavailable", reason "WOULD_BLOCK", where it would have to wait for a database
 
 ---@class licet.LookupOptions: licet.CheckOptions
 ---@field limit? integer at most so many, up to 1,000; all by default
@@ -281,6 +313,7 @@ local core = require "licet.core"
 ---@class licet.ExportOptions: licet.Filter
 ---@field cursor? string the .cursor of an earlier stream over the same filter
 ---@field consistency? licet.Consistency
+---@field may_block? boolean false for event loops: fails with code "unavailable", reason "WOULD_BLOCK", where it would have to wait for a database
 
 ---@class licet.ImportOptions
 ---@field progress? fun(count: integer) called after each batch with the number of relationships taken so far
@@ -325,6 +358,18 @@ local core = require "licet.core"
 ---@field merges integer done
 ---@field revision integer of the head
 ---@field oldest_revision integer that can still be read exactly
+---@field mode? "follow"|"prefetch" of engines on Postgres, as are the following: how it answers now
+---@field is_ready boolean the graph is loaded and not too old; in memory: always
+---@field is_connected boolean the link that follows stands
+---@field is_encrypted boolean it uses TLS
+---@field is_verified boolean it leads to a server whose certificate was checked
+---@field staleness_ms integer since the database last confirmed the graph
+---@field round_trips integer on all links
+---@field catch_ups integer queries for what is new
+---@field shared_catch_ups integer calls that waited for a query which another one had sent
+---@field loads integer of the whole graph
+---@field reconnects integer
+---@field prefetches integer
 
 ---@alias licet.Update [string, string|licet.Relationship]
 ---@alias licet.Precondition [string, licet.Filter]
@@ -375,7 +420,7 @@ local core = require "licet.core"
 --- Which subjects of a type? Each once, "*" first, with what check() says of it.
 ---@field lookup_subjects fun(self: licet.Engine, resource: string, permission: string, subject_type: string, options?: licet.LookupSubjectsOptions): licet.SubjectStream?, licet.Error?
 --- What does a permission consist of? Usersets are named and not followed, caveats not shown.
----@field expand fun(self: licet.Engine, resource: string, permission: string, options?: { consistency?: licet.Consistency }): licet.Tree?, licet.Error?
+---@field expand fun(self: licet.Engine, resource: string, permission: string, options?: { consistency?: licet.Consistency, may_block?: boolean }): licet.Tree?, licet.Error?
 --- Decides as check() does, and tells how: the whole way of a grant, or all that was tried. An error of the evaluation
 --- has a .trace, which says how far it came.
 ---@field explain fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): licet.Trace?, licet.Error?
@@ -388,9 +433,14 @@ local core = require "licet.core"
 --- What is committed, in order, one change for each relationship that is written or deleted. An expiration is no change.
 ---@field watch fun(self: licet.Engine, options?: licet.WatchOptions): licet.ChangeStream?, licet.Error?
 --- What would a new schema do to the present data? Nothing is written.
----@field schema_impact fun(self: licet.Engine, text: string, options?: { limit?: integer, consistency?: licet.Consistency }): licet.ImpactStream?, licet.Error?
+---@field schema_impact fun(self: licet.Engine, text: string, options?: { limit?: integer, consistency?: licet.Consistency, may_block?: boolean }): licet.ImpactStream?, licet.Error?
 --- Counts and sizes now.
 ---@field stats fun(self: licet.Engine): licet.Stats?, licet.Error?
+--- Waits until the engine can answer: its graph is loaded and current. Seconds, 30 by default. A memory store always can.
+---@field await_ready fun(self: licet.Engine, timeout?: number): true?, licet.Error?
+--- Removes from the database what was deleted longer ago than gc_window_ms, as engines do by themselves every few
+--- minutes. The number of rows.
+---@field collect_garbage fun(self: licet.Engine): integer?, licet.Error?
 --- Stops the engine and gives back its memory: every later call returns nil and an error with code "closed". A second
 --- close does nothing. The collector does so too, but does not know how much memory stands behind an engine.
 ---@field close fun(self: licet.Engine)
@@ -414,9 +464,20 @@ local licet = {
 
 -- What is the core's own function is given as it is, so that what it raises points at the caller.
 
---- Opens an engine. "memory:", the default, is the only store of this version.
+--- Opens an engine on a store: "memory:", the default, or Postgres by "postgresql://..." or a connection string. Nothing is
+--- connected before the first use.
 ---@type fun(uri?: string, options?: licet.Options): licet.Engine?, licet.Error?
 licet.open = core.open
+
+--- Creates licet's tables, indexes and functions in a Postgres database, or brings those of an older licet up to date.
+--- Gives the SQL that was run: the empty string where there was nothing to do. Several may run at once.
+---@type fun(uri: string, options?: licet.MigrateOptions): string?, licet.Error?
+licet.migrate = core.migrate
+
+--- Looks at a Postgres database as a careful operator would: tables, their version, indexes, rights, the clock, pooling,
+--- lag. What is found is no failure.
+---@type fun(uri: string, options?: licet.DatabaseOptions): licet.DoctorReport?, licet.Error?
+licet.doctor = core.doctor
 
 --- Not older than the revision that the token names, for instance the one a write returned.
 ---@type fun(token: string): licet.Consistency

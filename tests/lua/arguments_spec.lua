@@ -191,7 +191,7 @@ end)
 
 describe("opening", function()
     it("refuses stores and options that it does not have, with kind config", function()
-        for _, uri in ipairs { "", "memory", "sqlite:x", "memory:\0", "postgresql://user:secret@host/db" } do
+        for _, uri in ipairs { "", "memory", "sqlite:x", "memory:\0", "postgresql://user:secret@host/db?secret=1" } do
             local err = world.failure(licet.open(uri))
             assert.equal("invalid_argument", err.code)
             assert.equal("config", err.kind)

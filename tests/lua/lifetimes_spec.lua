@@ -47,6 +47,8 @@ describe("a closed engine", function()
             watch = world.failure(engine:watch()),
             schema_impact = world.failure(engine:schema_impact(world.SCHEMA)),
             stats = world.failure(engine:stats()),
+            await_ready = world.failure(engine:await_ready(0)),
+            collect_garbage = world.failure(engine:collect_garbage()),
         } do
             assert.equal("closed", err.code, name)
             assert.equal("misuse", err.kind, name)

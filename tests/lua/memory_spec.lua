@@ -240,6 +240,15 @@ local OPERATIONS = {
         assert(not schema:dependent_relations("document", "owner"))
         assert(not schema:reflect { { relation = "x" } })
     end,
+    logged = function()
+        local engine = licet.open("memory:", { log = function() end, mode = "follow", postgres_schema = "licet" })
+        assert(engine:await_ready(0))
+        engine:close()
+    end,
+    databases_refused = function()
+        assert(not licet.migrate("mongodb://db", { dry_run = true }))
+        assert(not licet.doctor("mongodb://db"))
+    end,
     clock = function()
         local clock = licet.testing.manual_clock(0)
         local engine = licet.open("memory:", { clock = clock })
@@ -261,7 +270,7 @@ local OPERATIONS = {
         assert(not engine:watch { since = "x" })
         assert(not engine:watch { filters = { { resource_type = "planet" } } })
     end,
-    stats = function(engine) return engine:stats().relationships end,
+    stats = function(engine) return engine:stats().relationships, engine:collect_garbage() end,
     schema = function()
         local schema = licet.Schema.parse(SCHEMA)
         return schema:format(), schema:lint(), schema.definitions, tostring(schema)

@@ -27,6 +27,14 @@
       (licet_stream *stream, licet_relationship *relationship, bool *found, licet_error **error),                     \
       (stream, relationship, found, error))                                                                           \
     X(engine_stats, 0, (licet_engine *engine, licet_stats *stats, licet_error **error), (engine, stats, error))       \
+    X(await_ready, 0, (licet_engine *engine, uint32_t timeout_ms, licet_error **error),                               \
+      (engine, timeout_ms, error))                                                                                    \
+    X(collect_garbage, 0, (licet_engine *engine, uint64_t *removed, licet_error **error), (engine, removed, error))   \
+    X(migrate, 1,                                                                                                     \
+      (licet_str uri, const licet_options *options, bool dry_run, licet_buffer *sql, licet_error **error),            \
+      (uri, options, dry_run, sql, error))                                                                            \
+    X(doctor, 1, (licet_str uri, const licet_options *options, licet_buffer *json, licet_error **error),              \
+      (uri, options, json, error))                                                                                    \
     X(schema_parse, 1,                                                                                                \
       (const licet_schema_request *request, const licet_options *options, licet_schema **schema, licet_error **error),\
       (request, options, schema, error))                                                                              \
