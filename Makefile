@@ -6,11 +6,12 @@ FUZZ_TIME ?= 60
 PYTHON := .venv/bin/python
 IN_TREE := eval "$$(tools/env.sh)" &&
 
-.PHONY: help build setup-build setup-test setup-fuzz native python env demo test bench tsan asan lint fuzz fuzz-keep format clean
+.PHONY: help build setup-build setup-test setup-fuzz native python env demo test faults bench tsan asan lint fuzz fuzz-keep format clean
 
 help:
 	@echo 'make demo     build, then a short demonstration from Python and from Lua'
 	@echo 'make test     everything that can be checked; ends with "N passed, N failed, N skipped"'
+	@echo 'make faults   servers that die, hang and lie: the programs of tests/faults/postgres with full counts (hours)'
 	@echo 'make build    the C library, the Lua modules, and .venv with the Python package'
 	@echo 'make env      shell lines that make these findable: eval "$$(make env)"'
 	@echo 'make bench    measures checks from C, Python and Lua'
@@ -58,6 +59,9 @@ demo: build
 
 test: setup-test
 	@$(PYTHON) tools/run_tests.py
+
+faults: setup-test build
+	@$(PYTHON) tests/faults/postgres/all_faults.py --full
 
 tsan asan lint: setup-test
 	@$(PYTHON) tools/run_tests.py $@

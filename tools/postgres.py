@@ -274,7 +274,7 @@ class PrivatePostgres:
     # ------------------------------------------------------------ starting and ending
 
     def __enter__(self) -> PrivatePostgres:
-        return self.start()
+        return self if self.is_running else self.start()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -362,6 +362,12 @@ class PrivatePostgres:
         self._children.append(other)
         self._copy_to(other.data, "-R")
         return other.start()
+
+    def detach(self) -> None:
+        """Of a standby: what the primary commits from now on never comes here."""
+        self.psql("ALTER SYSTEM SET primary_conninfo = ''; SELECT pg_reload_conf()")
+        while self.psql("SELECT count(*) FROM pg_stat_wal_receiver") != "0":
+            time.sleep(0.01)
 
     def promote(self) -> None:
         """Of a standby: it takes writes when this returns."""
