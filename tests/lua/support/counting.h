@@ -160,6 +160,10 @@ void         counted_error_free(licet_error *error);
 #define licet_check counted_check
 #define licet_check_bulk counted_check_bulk
 #define licet_engine_stats counted_engine_stats
+#define licet_await_ready counted_await_ready
+#define licet_collect_garbage counted_collect_garbage
+#define licet_migrate counted_migrate
+#define licet_doctor counted_doctor
 #define licet_schema_parse counted_schema_parse
 #define licet_schema_format counted_schema_format
 #define licet_relationship_parse counted_relationship_parse
