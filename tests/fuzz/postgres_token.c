@@ -46,15 +46,15 @@ static void must_complete(lic_arena *arena, lic_pg_snapshot s, uint64_t xid)
     must(lic_pg_snapshot_equal(&s, &before) == lic_pg_snapshot_sees(&before, xid));
 }
 
-/* Taken or refused, with the reason. */
-static bool is_taken(licet_status status, licet_error *error, const lic_pg_snapshot *s)
+/* Taken or refused, with the reason. error: where the call left it, which is looked at after the call was made. */
+static bool is_taken(licet_status status, licet_error *const *error, const lic_pg_snapshot *s)
 {
     if (status == LICET_OK) {
         must_be_valid(s);
         return true;
     }
-    must(status == LICET_INVALID_TOKEN && licet_error_kind(error) == LICET_KIND_TOKEN);
-    must_explain(error, LIC_STR(""));
+    must(status == LICET_INVALID_TOKEN && licet_error_kind(*error) == LICET_KIND_TOKEN);
+    must_explain(*error, LIC_STR(""));
     must_be_nothing(s);
     return false;
 }
@@ -65,7 +65,7 @@ static void try_text(lic_arena *arena, lic_str text)
     licet_error    *error = NULL;
     lic_text        printed;
 
-    if (!is_taken(lic_pg_snapshot_read(arena, text, &s, &error), error, &s))
+    if (!is_taken(lic_pg_snapshot_read(arena, text, &s, &error), &error, &s))
         return;
     lic_text_init(&printed, &memory);
     lic_pg_snapshot_print(&s, &printed);
@@ -80,7 +80,7 @@ static void try_packed(lic_arena *arena, lic_str text)
     licet_error    *error = NULL;
     char           *packed;
 
-    if (!is_taken(lic_pg_snapshot_unpack(arena, text, &s, &error), error, &s))
+    if (!is_taken(lic_pg_snapshot_unpack(arena, text, &s, &error), &error, &s))
         return;
     packed = malloc(text.size);
     must(packed != NULL);
@@ -95,7 +95,7 @@ static void try_wire(lic_arena *arena, lic_str bytes)
     lic_pg_snapshot s;
     licet_error    *error = NULL;
 
-    if (is_taken(lic_pg_snapshot_receive(arena, bytes, &s, &error), error, &s))
+    if (is_taken(lic_pg_snapshot_receive(arena, bytes, &s, &error), &error, &s))
         must(s.xip_count * 8 + 20 == bytes.size);
 }
 
@@ -107,7 +107,7 @@ static void try_token(lic_arena *arena, lic_str text, bool is_sealed)
     bool            exact = true;
     licet_token     made;
 
-    if (!is_taken(lic_pg_token_read(&own, arena, text, &s, &exact, &error), error, &s)) {
+    if (!is_taken(lic_pg_token_read(&own, arena, text, &s, &exact, &error), &error, &s)) {
         must(!exact);
         return;
     }
