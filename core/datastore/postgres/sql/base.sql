@@ -4,6 +4,9 @@
 -- is fixed, every name of ours is qualified, and no text from outside becomes part of a statement: what is run by
 -- EXECUTE is put together from the constants in this folder, and values are parameters. No literal here has a
 -- backslash, since a session may have standard_conforming_strings off.
+--
+-- What is LANGUAGE sql becomes a part of the statement that calls it, and only if it is no less volatile than said: it
+-- would be planned anew with each call otherwise. So functions with queries of their own are plpgsql, which keeps plans.
 
 -- Errors: class LZ, and in DETAIL what a program needs.
 CREATE OR REPLACE FUNCTION {schema}._fail(code text, message text, detail text DEFAULT '') RETURNS void
@@ -13,7 +16,7 @@ BEGIN
 END $$;
 
 -- Of any text from outside that goes into a message.
-CREATE OR REPLACE FUNCTION {schema}._quoted(value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION {schema}._quoted(value text) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT pg_catalog.to_json(CASE WHEN octet_length(value) > 64 THEN left(value, 48) || '...' ELSE value END)::text
 $$;
 
@@ -112,12 +115,12 @@ BEGIN
 END $$;
 
 -- A JSON value given as itself or as a string that holds its text.
-CREATE OR REPLACE FUNCTION {schema}._json(value jsonb) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION {schema}._json(value jsonb) RETURNS json LANGUAGE sql STABLE AS $$
     SELECT (CASE jsonb_typeof(value) WHEN 'string' THEN value #>> '{}' WHEN 'null' THEN NULL ELSE value::text END)::json
 $$;
 
 -- Equal as values. Texts differ in their spaces; some that are JSON (a NUL) can't be compared but as texts.
-CREATE OR REPLACE FUNCTION {schema}._same_json(a json, b json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION {schema}._same_json(a json, b json) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL
                 WHEN a::text = b::text THEN true
                 WHEN strpos(a::text || b::text, chr(92) || 'u0000') > 0 THEN false

@@ -117,31 +117,42 @@ BEGIN
     RETURN to_char(utc, 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN digits = '' THEN '' ELSE '.' || digits END || 'Z';
 END $$;
 
--- One relationship in the notation of texts as an object of its fields.
-CREATE OR REPLACE FUNCTION {schema}._parsed(value text, field text) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- The six names of a relationship in the notation of texts. Each ends at a character that it can't hold; what is not
+-- there is empty, and no name.
+CREATE OR REPLACE FUNCTION {schema}._names_of(value text) RETURNS {schema}._update LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-    part  text[] := regexp_match(value, '^([^:]*):([^#]*)#([^@]*)@([^:]*):([^#[]*)(?:#([^[]*))?(.*)$');
-    decor text[] := '{}';
-    context jsonb;
+    names    text := split_part(value, '[', 1);
+    resource text := split_part(names, '@', 1);
+    subject  text := substr(names, length(resource) + 2);
+    u        {schema}._update;
 BEGIN
-    IF part[7] COLLATE "C" ~ '^[[]expiration:[0-9T:.Z-]+[]]$' THEN
-        decor[3] := substr(part[7], 13, length(part[7]) - 13);
-    ELSIF part[7] <> '' THEN
-        decor := regexp_match(part[7] COLLATE "C",
-                              '^[[]([a-z0-9_/]+)(?::([{].+[}]))?[]](?:[[]expiration:([0-9T:.Z-]+)[]])?$');
+    u.rt     := split_part(resource, ':', 1);
+    resource := substr(resource, length(u.rt) + 2);
+    u.ri     := split_part(resource, '#', 1);
+    u.rr     := substr(resource, length(u.ri) + 2);
+    u.st     := split_part(subject, ':', 1);
+    subject  := substr(subject, length(u.st) + 2);
+    u.si     := split_part(subject, '#', 1);
+    u.sr     := CASE WHEN strpos(subject, '#') = 0 THEN '...' ELSE substr(subject, length(u.si) + 2) END;
+    RETURN u;
+END $$;
+
+-- What follows the names, "[caveat:{...}][expiration:...]", as an object. A name and ":{" make even `expiration` one.
+CREATE OR REPLACE FUNCTION {schema}._decorations_of(value text, field text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    rest text   := substr(value, strpos(value, '['));
+    part text[] := '{}';
+BEGIN
+    IF rest COLLATE "C" ~ '^[[]expiration:[0-9T:.Z-]+[]]$' THEN
+        part[3] := substr(rest, 13, length(rest) - 13);
+    ELSE
+        part := regexp_match(rest COLLATE "C",
+                             '^[[]([a-z0-9_/]+)(?::([{].+[}]))?[]](?:[[]expiration:([0-9T:.Z-]+)[]])?$');
     END IF;
-    IF part IS NULL OR decor IS NULL OR strpos(decor[2], chr(10)) > 0 OR
-       NOT {schema}._is_type(coalesce(decor[1], 'none')) THEN
+    IF part IS NULL OR strpos(part[2], chr(10)) > 0 OR NOT {schema}._is_type(part[1]) THEN
         PERFORM {schema}._refuse(field || ': invalid relationship ' || {schema}._quoted(value));
     END IF;
-    BEGIN
-        context := decor[2]::jsonb;
-    EXCEPTION WHEN data_exception THEN
-        PERFORM {schema}._refuse(field || ': the caveat''s context is not a JSON object');
-    END;
-    RETURN jsonb_build_object('resource_type', part[1], 'resource_id', part[2], 'relation', part[3],
-                              'subject_type', part[4], 'subject_id', part[5], 'subject_relation', part[6],
-                              'caveat_name', decor[1], 'caveat_context', context, 'expiration', decor[3]);
+    RETURN jsonb_build_object('caveat_name', part[1], 'caveat_context', part[2], 'expiration', part[3]);
 END $$;
 
 CREATE OR REPLACE FUNCTION {schema}._context_of(relationship jsonb, caveat text, field text) RETURNS jsonb
@@ -175,39 +186,52 @@ END $$;
 CREATE OR REPLACE FUNCTION {schema}._update_of(item jsonb, number integer) RETURNS {schema}._update
 LANGUAGE plpgsql AS $$
 DECLARE
-    field  text := 'update ' || number;
-    r      jsonb;
-    u      {schema}._update;
-    instant text;
+    field text  := 'update ' || number;
+    r     jsonb := item -> 'relationship'; -- what it has beside its names
+    u     {schema}._update;
 BEGIN
     PERFORM {schema}._require_object(item, field, '{operation,relationship}');
-    u.n         := number;
-    u.operation := {schema}._text_of(item, 'operation', field);
+    IF jsonb_typeof(r) = 'string' THEN
+        u := {schema}._names_of(r #>> '{}');
+        r := CASE WHEN strpos(r #>> '{}', '[') > 0 THEN {schema}._decorations_of(r #>> '{}', field) END;
+    ELSE
+        PERFORM {schema}._require_object(r, field || ': relationship', '{resource_type,resource_id,relation,'
+            'subject_type,subject_id,subject_relation,caveat_name,caveat_context,expiration}');
+        u.rt := {schema}._text_of(r, 'resource_type', field);
+        u.ri := {schema}._text_of(r, 'resource_id', field);
+        u.rr := {schema}._text_of(r, 'relation', field);
+        u.st := {schema}._text_of(r, 'subject_type', field);
+        u.si := {schema}._text_of(r, 'subject_id', field);
+        u.sr := coalesce({schema}._text_of(r, 'subject_relation', field), '...');
+    END IF;
+    u.n          := number;
+    u.operation  := {schema}._text_of(item, 'operation', field);
+    u.expires_ns := 0;
     IF u.operation IS NULL OR u.operation NOT IN ('create', 'touch', 'delete') THEN
         PERFORM {schema}._refuse(field || ': the operation is none of "create", "touch" and "delete"');
     END IF;
-    r := item -> 'relationship';
-    IF jsonb_typeof(r) = 'string' THEN
-        r := {schema}._parsed(r #>> '{}', field);
+    IF r IS NOT NULL THEN
+        u.caveat := {schema}._text_of(r, 'caveat_name', field);
     END IF;
-    PERFORM {schema}._require_object(r, field || ': relationship', '{resource_type,resource_id,relation,subject_type,'
-        'subject_id,subject_relation,caveat_name,caveat_context,expiration}');
-    u.rt       := {schema}._text_of(r, 'resource_type', field);
-    u.ri       := {schema}._text_of(r, 'resource_id', field);
-    u.rr       := {schema}._text_of(r, 'relation', field);
-    u.st       := {schema}._text_of(r, 'subject_type', field);
-    u.si       := {schema}._text_of(r, 'subject_id', field);
-    u.sr       := coalesce({schema}._text_of(r, 'subject_relation', field), '...');
-    u.caveat   := {schema}._text_of(r, 'caveat_name', field);
-    instant    := {schema}._text_of(r, 'expiration', field);
     PERFORM {schema}._require_shape(u, field);
-    u.context  := {schema}._context_of(r, u.caveat, field)::text::json;
-    IF instant IS NOT NULL AND {schema}._utc(instant) IS NULL THEN
+    IF r IS NULL THEN
+        RETURN u;
+    END IF;
+    u.context := {schema}._context_of(r, u.caveat, field)::text::json;
+    RETURN {schema}._with_expiration(u, {schema}._text_of(r, 'expiration', field), field);
+END $$;
+
+CREATE OR REPLACE FUNCTION {schema}._with_expiration(u {schema}._update, instant text, field text)
+RETURNS {schema}._update LANGUAGE plpgsql AS $$
+DECLARE
+    utc text := {schema}._utc(instant);
+BEGIN
+    IF instant IS NOT NULL AND utc IS NULL THEN
         PERFORM {schema}._refuse(field || ': expiration: expected a time like 2030-01-02T03:04:05Z, not ' ||
                                  {schema}._quoted(instant));
     END IF;
-    u.expires_at := {schema}._microseconds({schema}._utc(instant));
-    u.expires_ns := {schema}._nanoseconds({schema}._utc(instant));
+    u.expires_at := {schema}._microseconds(utc);
+    u.expires_ns := {schema}._nanoseconds(utc);
     RETURN u;
 END $$;
 
@@ -275,35 +299,43 @@ BEGIN
     END IF;
 END $$;
 
--- Is it one of the subjects that its relation allows? One that is to be deleted and names no caveat may be of any form.
-CREATE OR REPLACE FUNCTION {schema}._is_allowed(u {schema}._update) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM {schema}.allowed a
-        WHERE a.rt = u.rt AND a.rr = u.rr AND a.st = u.st AND a.sr = u.sr AND a.wildcard = (u.si = '*') AND
-              (u.operation = 'delete' AND u.caveat IS NULL OR
-               a.caveat = coalesce(u.caveat, '') AND a.expiration = (u.expires_at IS NOT NULL)))
-$$;
-
+-- An update's subject must be one that its relation allows. One that is to be deleted and names no caveat may be of any
+-- form. Most writes are right: why one is not is looked for afterwards.
 CREATE OR REPLACE FUNCTION {schema}._require_allowed(updates {schema}._update[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    u     {schema}._update;
-    field text;
+    u record;
 BEGIN
-    FOR u IN SELECT c.* FROM unnest(updates) c
-                 WHERE c.context IS NOT NULL OR NOT {schema}._is_allowed(c) ORDER BY c.n LOOP
-        field := 'update ' || u.n;
-        PERFORM {schema}._require_name(u.rt, u.rr, field);
-        PERFORM {schema}._require_name(u.st, u.sr, field);
-        IF (SELECT n.is_permission FROM {schema}.names n WHERE n.definition = u.rt AND n.relation = u.rr) THEN
-            PERFORM {schema}._refuse(field || ': cannot write a relationship to permission `' || u.rr ||
-                                     '` under definition `' || u.rt || '`', 'CANNOT_UPDATE_PERMISSION');
+    FOR u IN SELECT *
+                 FROM (SELECT c.*, EXISTS (SELECT FROM {schema}.allowed a
+                                 WHERE a.rt = c.rt AND a.rr = c.rr AND a.st = c.st AND a.sr = c.sr AND
+                                       a.wildcard = (c.si = '*') AND
+                                       (c.operation = 'delete' AND c.caveat IS NULL OR
+                                        a.caveat = coalesce(c.caveat, '') AND
+                                        a.expiration = (c.expires_at IS NOT NULL))) AS is_allowed
+                           FROM unnest(updates) c) d
+                 WHERE d.context IS NOT NULL OR NOT d.is_allowed ORDER BY d.n LOOP
+        IF NOT u.is_allowed THEN
+            PERFORM {schema}._fail_update(updates, u.n);
         END IF;
-        IF NOT {schema}._is_allowed(u) THEN
-            PERFORM {schema}._refuse(field || ': subjects of type `' || {schema}._form(u) ||
-                                     '` are not allowed on relation `' || u.rt || '#' || u.rr || '`',
-                                     'INVALID_SUBJECT_TYPE');
-        END IF;
-        PERFORM {schema}._require_context(u.caveat, u.context::jsonb, field);
+        PERFORM {schema}._require_context(u.caveat, u.context::jsonb, 'update ' || u.n);
     END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION {schema}._fail_update(updates {schema}._update[], number integer) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    field text := 'update ' || number;
+    u     {schema}._update;
+BEGIN
+    SELECT c.* INTO u FROM unnest(updates) c WHERE c.n = number;
+    PERFORM {schema}._require_name(u.rt, u.rr, field);
+    PERFORM {schema}._require_name(u.st, u.sr, field);
+    IF (SELECT n.is_permission FROM {schema}.names n WHERE n.definition = u.rt AND n.relation = u.rr) THEN
+        PERFORM {schema}._refuse(field || ': cannot write a relationship to permission `' || u.rr ||
+                                 '` under definition `' || u.rt || '`', 'CANNOT_UPDATE_PERMISSION');
+    END IF;
+    PERFORM {schema}._refuse(field || ': subjects of type `' || {schema}._form(u) ||
+                             '` are not allowed on relation `' || u.rt || '#' || u.rr || '`', 'INVALID_SUBJECT_TYPE');
 END $$;
 
 -- As in the schema's text: "group#member with c and expiration".

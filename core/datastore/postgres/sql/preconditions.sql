@@ -26,7 +26,7 @@ CREATE OR REPLACE FUNCTION {schema}._behind(prefix text) RETURNS text LANGUAGE s
     SELECT left(prefix, -1) || chr(ascii(right(prefix, 1)) + 1)
 $$;
 
-CREATE OR REPLACE FUNCTION {schema}._filter_of(filter jsonb) RETURNS {schema}._filter LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION {schema}._filter_of(filter jsonb) RETURNS {schema}._filter LANGUAGE sql STABLE AS $$
     SELECT jsonb_populate_record(NULL::{schema}._filter, filter)
 $$;
 
@@ -81,10 +81,12 @@ DECLARE
     absent  integer[];
     wanted  record;
 BEGIN
-    SELECT bool_or(absence AND (rt IS NULL OR ri IS NULL)), array_agg({schema}._bucket(rt, ri)) FILTER (WHERE absence)
-        INTO is_wide, absent
-        FROM (SELECT p ? 'must_not_match' AS absence, p -> 'must_not_match' ->> 'resource_type' AS rt,
-                     p -> 'must_not_match' ->> 'resource_id' AS ri FROM jsonb_array_elements(preconditions) p) q;
+    IF preconditions <> '[]' THEN
+        SELECT bool_or(absence AND (rt IS NULL OR ri IS NULL)), array_agg({schema}._bucket(rt, ri)) FILTER (WHERE absence)
+            INTO is_wide, absent
+            FROM (SELECT p ? 'must_not_match' AS absence, p -> 'must_not_match' ->> 'resource_type' AS rt,
+                         p -> 'must_not_match' ->> 'resource_id' AS ri FROM jsonb_array_elements(preconditions) p) q;
+    END IF;
     PERFORM {schema}._lock(0, coalesce(is_wide, false));
     IF is_wide THEN
         RETURN;
@@ -106,6 +108,9 @@ DECLARE
     p jsonb;
     n integer := 0;
 BEGIN
+    IF preconditions = '[]' THEN
+        RETURN;
+    END IF;
     FOR p IN SELECT jsonb_array_elements(preconditions) LOOP
         n := n + 1;
         IF p ? 'must_match' THEN

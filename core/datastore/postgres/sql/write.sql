@@ -1,8 +1,9 @@
 -- Writing relationships.
 
 -- Updates as the engine sends them, judged already; in the order of their keys, in which everybody locks.
-CREATE OR REPLACE FUNCTION {schema}._updates(items jsonb) RETURNS {schema}._update[] LANGUAGE sql STABLE AS $$
-    SELECT coalesce(array_agg(ROW(i.n, i.item ->> 'operation', r.resource_type, r.resource_id, r.relation,
+CREATE OR REPLACE FUNCTION {schema}._updates(items jsonb) RETURNS {schema}._update[] LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT coalesce(array_agg(ROW(i.n, i.item ->> 'operation', r.resource_type, r.resource_id, r.relation,
                                   r.subject_type, r.subject_id, coalesce(r.subject_relation, '...'), r.caveat_name,
                                   {schema}._json(r.caveat_context), {schema}._microseconds(r.expiration),
                                   {schema}._nanoseconds(r.expiration))::{schema}._update
@@ -12,8 +13,8 @@ CREATE OR REPLACE FUNCTION {schema}._updates(items jsonb) RETURNS {schema}._upda
         FROM jsonb_array_elements(items) WITH ORDINALITY AS i (item, n),
              jsonb_to_record(i.item -> 'relationship') AS r
                  (resource_type text, resource_id text, relation text, subject_type text, subject_id text,
-                  subject_relation text, caveat_name text, caveat_context jsonb, expiration text)
-$$;
+                  subject_relation text, caveat_name text, caveat_context jsonb, expiration text));
+END $$;
 
 -- Makes every update true, in rounds. A round locks the living rows of its keys, ends those that have to go, and
 -- inserts. What somebody else committed while we waited is shown to the next statement only, so what a round could not
