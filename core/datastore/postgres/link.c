@@ -140,9 +140,13 @@ licet_status lic_pg_link_await(lic_pg_link *link, lic_pg_waiting *waiting, licet
     if (PQconsumeInput(link->connection) != 0)
         return LICET_OK;
     if (has_failed_answer(link)) { /* the server said why it hung up */
-        licet_status status = lic_pg_result_failed(link, link->answer, error);
+        PGresult    *why = link->answer;
+        licet_status status;
 
+        link->answer = NULL;
+        status       = lic_pg_result_failed(link, why, error);
         lic_pg_link_lose(link);
+        PQclear(why);
         return status;
     }
     return lic_pg_link_broken(link, "the connection to Postgres is lost", error);
