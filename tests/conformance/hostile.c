@@ -763,6 +763,44 @@ static void check_token(verdict *v)
     answers_afterwards(v, "document:d1", "user:alice");
 }
 
+/* ------------------------------------------------------------- stores */
+
+/* The descriptor of a new file that holds the value; closed by the caller. */
+static int file_with(const json_t *value)
+{
+    hostile_text text;
+    licet_str    bytes = hostile_value(value, &text);
+    int          file  = memfd_create("store", MFD_CLOEXEC);
+
+    hostile_need(file >= 0 && write(file, bytes.data, bytes.size) == (ssize_t)bytes.size);
+    hostile_text_clear(&text);
+    return file;
+}
+
+/* "{file}" stands for the path of a new file. */
+static void open_store(verdict *v)
+{
+    licet_options options = measured_options(&v->memory);
+    const json_t *content = json_object_get(v->c->input, "file");
+    int           file    = content == NULL ? -1 : file_with(content);
+    char          path[64];
+    hostile_text  text;
+    licet_str     uri  = given(v, "conninfo", &text);
+    const char   *mark = content == NULL ? NULL : memmem(uri.data, uri.size, "{file}", 6);
+
+    options.strict = v->c->strict;
+    if (mark != NULL) {
+        snprintf(path, sizeof path, "%.*s/proc/self/fd/%d", (int)(mark - uri.data), uri.data, file);
+        uri = (licet_str){ path, strlen(path) };
+    }
+    judged_step_begins(v);
+    judged_step_ends(v, licet_open(uri, &options, &v->engine, &v->error), "ok");
+    must_hold(v, (v->error == NULL) == (v->engine != NULL), "an engine that did not open is none");
+    hostile_text_clear(&text);
+    if (file >= 0)
+        close(file);
+}
+
 /* ------------------------------------------------------------- running a case */
 
 static void *run_on_this_thread(void *argument)
@@ -778,6 +816,7 @@ static void *run_on_this_thread(void *argument)
         { "delete_by_filter", delete_by_filter },
         { "load_validation", load_validation },
         { "check_token", check_token },
+        { "open", open_store },
     };
     verdict *v = argument;
 

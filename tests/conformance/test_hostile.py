@@ -15,6 +15,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import contextmanager, nullcontext, suppress
@@ -461,7 +462,20 @@ class Api:
             signal.signal(signal.SIGALRM, before)
 
 
+def open_store(case):
+    """Of what a file is needed for, it is a new one."""
+    uri = text(case.input["conninfo"])
+    with tempfile.TemporaryDirectory() as folder:
+        if "file" in case.input:
+            file = Path(folder) / "file"
+            file.write_bytes(raw(case.input["file"]))
+            uri = uri.replace("{file}", str(file))
+        licet.open(uri, strict=case.strict).close()
+    return "ok"
+
+
 OPERATIONS = {
+    "open": open_store,
     "load_schema": load_schema,
     "parse_relationship": parse_relationship,
     "check": check,
