@@ -71,7 +71,8 @@ licet_status lic_pg_marks_extend(lic_pg_marks *marks, const lic_pg_snapshot *sna
 
 /* Forgets marks of revisions below `oldest`, but never the newest. */
 void lic_pg_marks_trim(lic_pg_marks *marks, uint64_t oldest);
-/* Forgets everything, notes too: the database is another one, or its history is. */
+/* Forgets everything, notes too: the database is another one, or its history is. What tokens are bound to has to change
+ * after this and before the next reservation: who reads it, asks here, and reads the same again, has both of one history. */
 void lic_pg_marks_clear(lic_pg_marks *marks);
 
 /* Does the newest revision show all that the snapshot sees? */
