@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes core/datastore/postgres/sql_table.h: what migrations of the tables in Postgres run, one text for each version.
 
-    embed_sql.py            writes it
-    embed_sql.py --check    fails when it would change
+embed_sql.py            writes it
+embed_sql.py --check    fails when it would change
 """
 
 from __future__ import annotations

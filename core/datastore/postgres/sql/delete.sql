@@ -1,14 +1,15 @@
 -- Deleting by filter.
 
 -- Ends at most `most` rows (NULL: all) that match, expired or not, in the order of their keys. Rounds as in _apply:
--- what came while we waited is met by the next one. living: how many of them had not expired.
+-- what came while we waited is met by the next one, and a round that ended nothing may have waited for what was replaced;
+-- so a look without waiting decides. living: how many of the ended had not expired.
 CREATE OR REPLACE FUNCTION {schema}._erase(f {schema}._filter, most bigint, now timestamptz,
                                            OUT deleted bigint, OUT living bigint) LANGUAGE plpgsql AS $$
 DECLARE
+    matching  text := ' FROM {schema}.rel r WHERE ' || {schema}._condition(f);
     statement text := 'WITH gone AS MATERIALIZED ('
                       '    SELECT r.ctid AS tid, r.created_xid = $4 AS own, '
-                      '           {schema}._lives(r.expires_at, r.expires_ns, $2) AS lives'
-                      '        FROM {schema}.rel r WHERE ' || {schema}._condition(f) ||
+                      '           {schema}._lives(r.expires_at, r.expires_ns, $2) AS lives' || matching ||
                       '        ORDER BY r.rt, r.ri, r.rr, r.st, r.si, r.sr LIMIT $3 FOR UPDATE), '
                       'ended AS (UPDATE {schema}.rel SET deleted_xid = $4 '
                       '              FROM gone WHERE rel.ctid = gone.tid AND NOT gone.own), '
@@ -16,16 +17,24 @@ DECLARE
                       'SELECT count(*), count(*) FILTER (WHERE lives) FROM gone';
     round_deleted bigint;
     round_living  bigint;
+    is_left       boolean;
 BEGIN
     deleted := 0;
     living  := 0;
     PERFORM {schema}._require_current();
-    LOOP
+    FOR round IN 1 .. 100 LOOP
         EXECUTE statement INTO round_deleted, round_living USING f, now, most - deleted, pg_current_xact_id();
         deleted := deleted + round_deleted;
         living  := living + round_living;
-        EXIT WHEN round_deleted = 0 OR deleted = most;
+        IF deleted = most THEN
+            RETURN;
+        END IF;
+        EXECUTE 'SELECT true' || matching || ' LIMIT 1' INTO is_left USING f;
+        IF is_left IS NULL THEN
+            RETURN;
+        END IF;
     END LOOP;
+    PERFORM {schema}._fail('40001', 'could not serialize access: what matches is being changed all the time');
 END $$;
 
 -- All or nothing: more than the limit that have not expired are refused. The first look spares the work; the second is
