@@ -253,16 +253,17 @@ static const char settings_sql[] =
 
 #define NUMBER_BYTES 11 /* of 2^32 - 1, and NUL */
 
-static const char *print_ms(uint32_t number, char text[NUMBER_BYTES])
+/* The digits stand at the end of the room. */
+static const char *print_ms(uint32_t number, char room[NUMBER_BYTES])
 {
-    char *next = text + NUMBER_BYTES;
+    size_t at = NUMBER_BYTES - 1;
 
-    *--next = '\0';
+    room[at] = '\0';
     do {
-        *--next = (char)('0' + number % 10);
+        room[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number != 0);
-    return next;
+    return room + at;
 }
 
 /* Quoted, since a schema may be called as a word of SQL; what is built in comes first, and nothing hides it. */
@@ -283,8 +284,8 @@ static licet_status set_up(lic_pg_link *link, const lic_pg_settings *settings, l
     const uint32_t timeout_ms = settings->statement_timeout_ms > INT32_MAX ? INT32_MAX : settings->statement_timeout_ms;
     const uint32_t idle_ms    = timeout_ms > IDLE_TIMEOUT_MS ? timeout_ms : IDLE_TIMEOUT_MS;
     char           path[128];
-    char           timeout[NUMBER_BYTES];
-    char           idle[NUMBER_BYTES];
+    char           timeout[NUMBER_BYTES] = "";
+    char           idle[NUMBER_BYTES]    = "";
     const char    *values[5];
     PGresult      *result = NULL;
     licet_status   status;
