@@ -282,7 +282,7 @@ def test_watch_prints_changes_as_they_come(capsys, monkeypatch):
         engine.write([module.touch(RELATIONSHIPS[1])], metadata={"by": "tests"})
         engine.delete(RELATIONSHIPS[1])
         replaced = engine.write_schema(SCHEMA + "definition more {}\n")
-        monkeypatch.setattr(cli, "_open", lambda _arguments: engine)
+        monkeypatch.setattr(cli.telling, "open_store", lambda _arguments: engine)
         command = ["watch", "--db", "memory:", "--since", start, "--timeout", "0", "--schema"]
         assert cli.main(command) == 0
     assert capsys.readouterr().out == (
@@ -298,7 +298,7 @@ def test_watch_in_json_is_a_document_a_line(capsys, monkeypatch):
         engine.write_schema(SCHEMA)
         start = engine.touch(RELATIONSHIPS[0])
         written = engine.write([module.touch(RELATIONSHIPS[1])], metadata={"by": "tests"})
-        monkeypatch.setattr(cli, "_open", lambda _arguments: engine)
+        monkeypatch.setattr(cli.telling, "open_store", lambda _arguments: engine)
         arguments = ["--since", start, "--timeout", "0", "--checkpoints", "--resource-type", "document"]
         assert cli.main(["watch", "--json", "--db", "memory:", *arguments]) == 0
     change, checkpoint = map(json.loads, capsys.readouterr().out.splitlines())
