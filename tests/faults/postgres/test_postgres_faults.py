@@ -22,5 +22,5 @@ def test_no_fault_goes_unanswered(name, postgres_uri, capsys):
 
 
 def test_every_program_is_run():
-    parts = {"all_faults", "common", "proxy", "test_postgres_faults"}
+    parts = {"all_faults", "common", "proxy", "test_postgres_faults", "test_private_postgres"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*PROGRAMS, *parts}
