@@ -265,7 +265,7 @@ bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity)
     bool             known;
 
     lic_mutex_lock(&f->lock);
-    known     = f->standing.schema != NULL;
+    known     = f->standing.is_identified;
     *identity = f->standing.identity;
     lic_mutex_unlock(&f->lock);
     return known;

@@ -27,9 +27,10 @@ typedef enum lic_pg_asking { LIC_PG_ASKING_PROBE, LIC_PG_ASKING_CHANGES } lic_pg
 /* The database as the graph shows it. Changed by who has the query in flight, or by the thread while connecting. */
 typedef struct lic_pg_standing {
     bool                is_loaded;
+    bool                is_identified; /* and so are the next two; under the lock */
     lic_pg_identity     identity;
-    int64_t             started_at_us; /* its server: another's transactions can't be compared with these */
-    lic_arena           arena;         /* of snapshot and wire */
+    lic_pg_server       server; /* another one's transactions can't be compared with these */
+    lic_arena           arena;  /* of snapshot and wire */
     lic_pg_snapshot     snapshot;
     lic_str             wire;           /* the same as it was sent */
     uint64_t            schema_version; /* zed.version in force; 0: none */
@@ -80,7 +81,8 @@ licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_er
 /* The schema in force as the graph has it, and its number in the database. NULL, when the pointer is another one. Any
  * thread. */
 bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint64_t *version);
-/* A copy, any thread; false: nothing was loaded yet. */
+/* A copy, any thread; false: it is not known yet. Marks are of the identity that is known before and after they are looked
+ * at. */
 bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity);
 
 void lic_pg_follow_stop(lic_pg_store *store); /* once the bell was rung */

@@ -43,6 +43,9 @@ typedef struct lic_pg_server {
     int      version;       /* 150018 */
     uint32_t timeline;      /* 0 on a standby */
     int64_t  started_at_us; /* pg_postmaster_start_time(), microseconds since 1970 */
+    /* When the server began to count, which it does anew after it lost a process, without a new start: transactions that
+     * were not flushed are undone then, and their ids are handed out again. */
+    int64_t  crashed_at_us;
     bool     is_standby;
     bool     is_encrypted; /* TLS */
     bool     is_verified;  /* and the server's name was checked */

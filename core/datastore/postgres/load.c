@@ -51,7 +51,7 @@ static bool take_row(void *context, const char *row, size_t size, licet_status *
     return *status == LICET_OK;
 }
 
-/* All that was read becomes all there is. Marks from before are of a past that may not be this one's. */
+/* All that was read becomes all there is. */
 static licet_status replace_all(loading *l, const lic_pg_begin *begin, licet_schema **schema, licet_error **error)
 {
     lic_pg_store   *store = l->store;
@@ -62,7 +62,6 @@ static licet_status replace_all(loading *l, const lic_pg_begin *begin, licet_sch
 
     lic_arena_init(&arena, store->host.memory);
     LIC_TRY(lic_pg_snapshot_receive(&arena, begin->wire, &snapshot, error));
-    lic_pg_marks_clear(&store->marks);
     LIC_TRY(lic_pg_marks_reserve(&store->marks, lic_graph_head(store->host.graph), &snapshot, error));
     LIC_TRY(lic_memory_replace_all(store->replica, l->import, schema, &revision, error));
     lic_pg_marks_add(&store->marks, revision);

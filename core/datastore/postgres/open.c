@@ -137,7 +137,7 @@ static licet_status connect(lic_pg_link *link, lic_pg_waiting *waiting, licet_er
 static const char describe_sql[] =
     "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(), pg_catalog.pg_postmaster_start_time(), "
     "CASE WHEN pg_catalog.pg_is_in_recovery() THEN '' ELSE pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()) "
-    "END";
+    "END, (SELECT stats_reset FROM pg_catalog.pg_stat_wal)";
 
 static const char system_sql[] = "SELECT system_identifier FROM pg_catalog.pg_control_system()";
 
@@ -163,6 +163,7 @@ static bool read_description(lic_pg_server *server, const PGresult *result, int3
 
     return lic_pg_get_i32(result, 0, 0, pid) && lic_pg_get_bool(result, 0, 1, &server->is_standby) &&
            lic_pg_get_time_us(result, 0, 2, &server->started_at_us) && lic_pg_get_text(result, 0, 3, &log_file) &&
+           (PQgetisnull(result, 0, 4) == 1 || lic_pg_get_time_us(result, 0, 4, &server->crashed_at_us)) &&
            read_timeline(log_file, &server->timeline) && server->is_standby == (server->timeline == 0);
 }
 

@@ -396,41 +396,46 @@ done:
 
 /* ---------------------------------------------------------------- a new link */
 
-/* Is it the server, and its history, that the graph is of? */
-static bool is_known(const lic_pg_standing *s, const lic_pg_server *server, const lic_pg_begin *begin)
+/* What is of another database, or of another past of this one, must not be used any longer, however young it is; nor may
+ * its marks be told with the new identity. So that goes between. */
+static void change_identity(lic_pg_store *store, const lic_pg_server *server, const lic_pg_begin *begin)
 {
-    return s->is_loaded && server->timeline == s->identity.timeline && server->started_at_us == s->started_at_us &&
-           is_comparable(s, begin->mark, begin->horizon);
+    lic_pg_follower *f = &store->follower;
+
+    atomic_store_explicit(&store->base.fresh_until_ms, 0, memory_order_release);
+    lic_mutex_lock(&f->lock);
+    f->standing.is_identified = false;
+    lic_mutex_unlock(&f->lock);
+    lic_pg_marks_clear(&store->marks);
+    lic_mutex_lock(&f->lock);
+    memcpy(f->standing.identity.mark, begin->mark.data, LIC_PG_MARK_BYTES);
+    memcpy(f->standing.identity.key, begin->key.data, LIC_PG_KEY_BYTES);
+    f->standing.identity.timeline = server->timeline;
+    f->standing.server            = *server;
+    f->standing.is_identified     = true;
+    lic_mutex_unlock(&f->lock);
 }
 
-/* Everything that is not comparable must not be used any longer, however young it is. */
-static void give_up_graph(lic_pg_store *store, const lic_pg_server *server, const lic_pg_begin *begin)
+/* Are its transaction ids the ones that the graph knows? A server that crashed hands out again what it had not flushed. */
+static bool is_same_server(const lic_pg_standing *s, const lic_pg_server *server, lic_str mark)
 {
-    const lic_pg_standing *s = &store->follower.standing;
-
-    if (server->timeline != s->identity.timeline || server->started_at_us != s->started_at_us ||
-        begin->mark.size != LIC_PG_MARK_BYTES || memcmp(begin->mark.data, s->identity.mark, LIC_PG_MARK_BYTES) != 0)
-        atomic_store_explicit(&store->base.fresh_until_ms, 0, memory_order_release);
+    return s->is_identified && server->timeline == s->server.timeline &&
+           server->started_at_us == s->server.started_at_us && server->crashed_at_us == s->server.crashed_at_us &&
+           memcmp(mark.data, s->identity.mark, LIC_PG_MARK_BYTES) == 0;
 }
 
 static licet_status load_all(lic_pg_store *store, lic_pg_link *link, const lic_pg_begin *begin, lic_pg_wait wait,
                              licet_error **error)
 {
-    lic_pg_follower     *f      = &store->follower;
-    const lic_pg_server *server = lic_pg_link_server(link);
-    licet_status         status;
+    lic_pg_follower *f = &store->follower;
+    licet_status     status;
 
-    give_up_graph(store, server, begin);
     f->standing.is_loaded = false;
     LIC_TRY(lic_pg_load_rows(store, link, begin, database_now(store), wait, error));
     LIC_TRY(keep_snapshot(store, begin->wire, error));
     set_schema(store, begin->version);
+    f->standing.is_loaded = true;
     lic_mutex_lock(&f->lock);
-    memcpy(f->standing.identity.mark, begin->mark.data, LIC_PG_MARK_BYTES);
-    memcpy(f->standing.identity.key, begin->key.data, LIC_PG_KEY_BYTES);
-    f->standing.identity.timeline = server->timeline;
-    f->standing.started_at_us     = server->started_at_us;
-    f->standing.is_loaded         = true;
     f->loads++;
     lic_mutex_unlock(&f->lock);
     if (store->host.committed != NULL)
@@ -457,6 +462,7 @@ static licet_status read_begin(lic_pg_store *store, const PGresult *result, lic_
 
 licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
 {
+    lic_pg_standing   *s      = &store->follower.standing;
     lic_pg_begin       begin  = { .horizon = 0 };
     PGresult          *result = NULL;
     lic_pg_store_facts facts;
@@ -470,7 +476,11 @@ licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wa
     store->follower.asked_ns = lic_monotonic_ns();
     LIC_TRY(lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error));
     LIC_TRY(read_begin(store, result, &begin, error));
-    if (!is_known(&store->follower.standing, lic_pg_link_server(link), &begin))
+    if (!is_same_server(s, lic_pg_link_server(link), begin.mark)) {
+        s->is_loaded = false;
+        change_identity(store, lic_pg_link_server(link), &begin);
+    }
+    if (!s->is_loaded || !is_comparable(s, begin.mark, begin.horizon))
         LIC_TRY(load_all(store, link, &begin, wait, error));
     LIC_TRY(lic_pg_command(link, "COMMIT", wait, error));
 done:

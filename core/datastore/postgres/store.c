@@ -21,27 +21,43 @@ static licet_status fail_not_reached(licet_error **error)
                     "the token names a revision that the database has not reached");
 }
 
+static licet_status fail_other(licet_error **error)
+{
+    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                    "the database is being replaced by another one, or has another past than before");
+}
+
 static bool is_fresh(const lic_pg_store *store)
 {
     return lic_monotonic_coarse_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
 }
 
+/* Is the database still the one that a token was read or made by? */
+static bool is_identity(lic_pg_store *store, const lic_pg_identity *identity)
+{
+    lic_pg_identity now;
+
+    return lic_pg_follow_identity(store, &now) && now.timeline == identity->timeline &&
+           memcmp(now.mark, identity->mark, sizeof now.mark) == 0;
+}
+
 /* A token can be read only when it is known what the database is. */
 static licet_status read_token(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
-                               lic_arena *arena, lic_pg_snapshot *wanted, bool *exact, licet_error **error)
+                               lic_arena *arena, lic_pg_identity *identity, lic_pg_snapshot *wanted, bool *exact,
+                               licet_error **error)
 {
-    lic_pg_identity identity;
-    licet_status    status = LICET_OK;
+    licet_status status = LICET_OK;
 
-    if (!lic_pg_follow_identity(store, &identity)) {
+    if (!lic_pg_follow_identity(store, identity)) {
         if (consistency->no_wait)
             return fail_would_block(error);
         status = lic_pg_catch_up(store, until_ms, error);
         if (status != LICET_OK)
             return status;
-        (void)lic_pg_follow_identity(store, &identity);
+        if (!lic_pg_follow_identity(store, identity))
+            return fail_other(error);
     }
-    return lic_pg_token_read(&identity, arena, consistency->token, wanted, exact, error);
+    return lic_pg_token_read(identity, arena, consistency->token, wanted, exact, error);
 }
 
 /* After a catch-up that began later the graph shows all that any token of this database can name. */
@@ -79,17 +95,22 @@ static licet_status pin_token(lic_pg_store *store, const licet_consistency *cons
                               lic_snapshot *snapshot, licet_error **error)
 {
     lic_arena       arena;
+    lic_pg_identity identity;
     lic_pg_snapshot wanted;
     bool            exact;
     licet_status    status;
 
     lic_arena_init(&arena, store->host.memory);
-    LIC_TRY(read_token(store, consistency, until_ms, &arena, &wanted, &exact, error));
+    LIC_TRY(read_token(store, consistency, until_ms, &arena, &identity, &wanted, &exact, error));
     LIC_TRY(reach(store, consistency, until_ms, &wanted, error));
     if (consistency->freshness == LICET_AT_EXACT_SNAPSHOT)
         status = pin_exactly(store, &wanted, exact, snapshot, error);
     else
         lic_snapshot_pin(store->host.graph, snapshot);
+    if (status == LICET_OK && !is_identity(store, &identity)) {
+        lic_snapshot_unpin(snapshot);
+        status = fail_other(error);
+    }
 done:
     lic_arena_free(&arena);
     return status;
@@ -140,7 +161,8 @@ static void pg_token(lic_store *base, uint64_t revision, licet_token *token)
     *token = (licet_token){ { 0 } };
     lic_arena_init(&arena, store->host.memory);
     if (lic_pg_follow_identity(store, &identity) &&
-        lic_pg_marks_snapshot(&store->marks, revision, &arena, &snapshot, NULL) == LICET_OK)
+        lic_pg_marks_snapshot(&store->marks, revision, &arena, &snapshot, NULL) == LICET_OK &&
+        is_identity(store, &identity))
         (void)lic_pg_token_make(&identity, &snapshot, token);
     lic_arena_free(&arena);
 }
