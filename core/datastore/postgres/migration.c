@@ -68,17 +68,18 @@ static licet_status read_version(lic_pg_link *link, lic_arena *arena, lic_str sc
     return status;
 }
 
-/* Takes the step that makes version + 1. Who finds it taken has lost nothing. */
-static licet_status take_step(lic_pg_link *link, const char *text, lic_pg_wait wait, licet_error **error)
+/* Takes the step that makes version + 1. Who finds that another process has taken it has lost nothing. */
+static licet_status take_step(lic_pg_link *link, const char *text, lic_pg_wait wait, bool *taken, licet_error **error)
 {
-    licet_error *problem = NULL;
-    licet_status status  = lic_pg_command(link, text, wait, &problem);
-    bool         taken   = status != LICET_OK && failed_with(link, STEP_TAKEN);
+    licet_error *problem  = NULL;
+    licet_status status   = lic_pg_command(link, text, wait, &problem);
+    bool         by_other = status != LICET_OK && failed_with(link, STEP_TAKEN);
 
+    *taken = status == LICET_OK;
     if (status != LICET_OK && !lic_pg_link_lost(link)) {
-        licet_status undone = lic_pg_command(link, "ROLLBACK", wait, taken ? error : NULL);
+        licet_status undone = lic_pg_command(link, "ROLLBACK", wait, by_other ? error : NULL);
 
-        if (taken)
+        if (by_other)
             status = undone;
     }
     if (status != LICET_OK && error != NULL && *error == NULL) {
@@ -89,31 +90,42 @@ static licet_status take_step(lic_pg_link *link, const char *text, lic_pg_wait w
     return status;
 }
 
-/* Steps that others have taken meanwhile are not told. */
+/* From version to one that is higher. */
+static licet_status migrate_on(lic_pg_link *link, const char *text, lic_str schema, lic_arena *arena, lic_pg_wait wait,
+                               int32_t *version, bool *taken, licet_error **error)
+{
+    int32_t      before = *version;
+    licet_status status;
+
+    LIC_TRY(take_step(link, text, wait, taken, error));
+    LIC_TRY(read_version(link, arena, schema, wait, version, error));
+    if (*version <= before)
+        status = fail_answer(error); /* the step was taken and wasn't */
+done:
+    return status;
+}
+
 static licet_status migrate(lic_pg_link *link, lic_arena *arena, lic_str schema, bool dry_run, lic_pg_wait wait,
                             lic_text *sql, licet_error **error)
 {
     int32_t      version;
-    int32_t      reached;
     licet_status status;
 
     LIC_TRY(read_version(link, arena, schema, wait, &version, error));
+    if (version < 0)
+        LIC_TRY(fail_answer(error));
     while (version < LIC_PG_VERSION) {
-        const char *text = version < 0 ? NULL : lic_pg_statement_text(arena, migration_steps[version], schema);
+        const char *text  = lic_pg_statement_text(arena, migration_steps[version], schema);
+        bool        taken = dry_run;
 
-        if (text == NULL) {
-            LIC_TRY(version < 0 ? fail_answer(error) : lic_fail_memory(error));
-        }
-        reached = version + 1;
-        if (!dry_run) {
-            LIC_TRY(take_step(link, text, wait, error));
-            LIC_TRY(read_version(link, arena, schema, wait, &reached, error));
-            if (reached <= version)
-                LIC_TRY(fail_answer(error)); /* the step is there and isn't */
-        }
-        if (sql != NULL)
+        if (text == NULL)
+            LIC_TRY(lic_fail_memory(error));
+        if (dry_run)
+            version++;
+        else
+            LIC_TRY(migrate_on(link, text, schema, arena, wait, &version, &taken, error));
+        if (taken && sql != NULL)
             lic_text_add(sql, (lic_str){ text, strlen(text) });
-        version = reached;
     }
     status = version > LIC_PG_VERSION ? fail_version(schema, version, error) : LICET_OK;
     if (status == LICET_OK && sql != NULL && sql->failed)
