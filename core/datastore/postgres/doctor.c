@@ -35,7 +35,7 @@ static const char server_sql[] =
     "  WHERE backend_type = 'client backend'";
 
 static const char store_sql[] =
-    "SELECT 'indexes', CASE WHEN count(*) FILTER (WHERE i.indisvalid AND i.indisready) < 7 THEN 'error' ELSE 'ok' END, "
+    "SELECT 'indexes', CASE WHEN count(*) FILTER (WHERE i.indisvalid AND i.indisready) < 6 THEN 'error' ELSE 'ok' END, "
     "  count(*) FILTER (WHERE i.indisvalid AND i.indisready) || ' indexes of the relationships can be used, of 7 or "
     "more' "
     "  FROM pg_index i WHERE i.indrelid = '{schema}.rel'::regclass "
