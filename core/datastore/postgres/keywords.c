@@ -79,6 +79,8 @@ static const char *judge_hosts(lic_str value)
     while (lic_pg_list_next(&value, &host, &is_begun))
         if (host.size == 0)
             return "has an empty host";
+        else if (lic_str_find(host, '"') < host.size) /* what libpq quotes must be told from the rest: see open.c */
+            return "has a quote in a host";
     return judge_text(value);
 }
 

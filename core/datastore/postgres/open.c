@@ -60,23 +60,38 @@ static bool sqlstate_at_end(lic_str text, char sqlstate[6])
     return true;
 }
 
-/* "Connection refused" out of `connection to server at "db" (10.0.0.1), port 5432 failed: Connection refused\n\tIs
- * the...`: the first line from its last ": " on. "" where it quotes something, or holds more than ASCII. */
-static lic_str reason_of(lic_str text)
+/* A line without what is quoted in it; "" where a quote is not closed, or where it holds more than ASCII. */
+static lic_str without_quotes(lic_str line, char *room, size_t room_size)
 {
-    size_t  end = lic_str_find(text, '\n');
-    size_t  start;
-    lic_str reason;
+    bool   is_quoted = false;
+    size_t size      = 0;
 
-    for (start = end; start >= 2 && memcmp(text.data + start - 2, ": ", 2) != 0;)
-        start--;
-    if (start < 2)
-        return LIC_STR("");
-    reason = lic_str_slice(text, start, end);
-    for (size_t i = 0; i < reason.size; i++)
-        if (reason.data[i] < ' ' || reason.data[i] > '~' || reason.data[i] == '"' || reason.data[i] == '\'')
+    for (size_t i = 0; i < line.size; i++) {
+        if (line.data[i] < ' ' || line.data[i] > '~' || size + 3 > room_size)
             return LIC_STR("");
-    return reason;
+        if (line.data[i] == '"') {
+            if (!is_quoted) {
+                memcpy(room + size, "...", 3);
+                size += 3;
+            }
+            is_quoted = !is_quoted;
+        } else if (!is_quoted) {
+            room[size++] = line.data[i];
+        }
+    }
+    return is_quoted ? LIC_STR("") : (lic_str){ room, size };
+}
+
+/* "Connection refused" out of `connection to server at "db" (10.0.0.1), port 5432 failed: Connection refused\n\tIs
+ * the...`: the first line from its last ": " on. */
+static lic_str reason_of(lic_str text, char *room, size_t room_size)
+{
+    lic_str line  = without_quotes(lic_str_slice(text, 0, lic_str_find(text, '\n')), room, room_size);
+    size_t  start = line.size;
+
+    while (start >= 2 && memcmp(line.data + start - 2, ": ", 2) != 0)
+        start--;
+    return start < 2 ? LIC_STR("") : lic_str_slice(line, start, line.size);
 }
 
 static licet_status refused_by_server(lic_pg_link *link, const char *sqlstate, licet_error **error)
@@ -95,11 +110,12 @@ static licet_status not_connected(lic_pg_link *link, licet_error **error)
     const char *said = PQerrorMessage(link->connection);
     lic_str     text = { said, strlen(said) };
     char        sqlstate[6];
+    char        room[512];
     lic_str     reason;
 
     if (sqlstate_at_end(text, sqlstate))
         return refused_by_server(link, sqlstate, error);
-    reason = reason_of(text);
+    reason = reason_of(text, room, sizeof room);
     if (reason.size == 0)
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE, "no connection to Postgres");
     return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE, "no connection to Postgres: %Q",

@@ -344,6 +344,7 @@ static void values_that_fail_only_later_are_refused(void **state)
     assert_refused("hostaddr=10.0.0.1 sslmode=verify-full",
                    "host is needed beside hostaddr where the server's name is verified");
     assert_refused("host=a,,b", "host has an empty host");
+    assert_refused("postgresql://app:x@s3\"cret@db", "host has a quote in a host");
     assert_refused("host=a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", "host has too many hosts");
 }
 

@@ -40,17 +40,21 @@ static const lic_pg_settings usual = { .schema = LICET_STR_INIT("licet"), .state
 
 /* ------------------------------------------------------------ the server's connection string */
 
-/* As given in LICET_TEST_POSTGRES, with one value replaced (keyword NULL: none). For pairs and URIs alike. */
+/* As given in LICET_TEST_POSTGRES, pairs and URIs alike, with one value replaced (keyword NULL: none); with another
+ * host its port is 5432. */
 static void server_string(char *text, size_t room, const char *keyword, const char *value)
 {
-    PQconninfoOption *options = PQconninfoParse(getenv("LICET_TEST_POSTGRES"), NULL);
-    size_t            size    = 0;
+    PQconninfoOption *options  = PQconninfoParse(getenv("LICET_TEST_POSTGRES"), NULL);
+    const bool        has_host = keyword != NULL && strcmp(keyword, "host") == 0;
+    size_t            size     = 0;
 
     assert_non_null(options);
     for (PQconninfoOption *o = options; o->keyword != NULL; o++) {
         bool        is_replaced = keyword != NULL && strcmp(o->keyword, keyword) == 0;
         const char *is          = is_replaced ? value : o->val;
 
+        if (has_host && strcmp(o->keyword, "port") == 0)
+            is = "5432";
         if (is != NULL)
             size += (size_t)snprintf(text + size, room - size, "%s='%s' ", o->keyword, is);
         assert_true(size < room);
@@ -766,6 +770,7 @@ static void a_stopped_server_holds_nobody_beyond_the_deadline(void **state)
         uint64_t     before;
         uint64_t     took;
         PGresult    *result;
+        licet_status status;
         licet_error *error = NULL;
         pid_t        pid;
 
@@ -776,10 +781,10 @@ static void a_stopped_server_holds_nobody_beyond_the_deadline(void **state)
             skip();
         }
         before = lic_monotonic_ms();
-        failed(run(link, "SELECT 1", in_ms(100), &result, &error), &error, LICET_DEADLINE_EXCEEDED, LICET_KIND_DEADLINE,
-               "no answer from Postgres in time");
-        took = lic_monotonic_ms() - before;
+        status = run(link, "SELECT 1", in_ms(100), &result, &error);
+        took   = lic_monotonic_ms() - before;
         kill(pid, SIGCONT);
+        failed(status, &error, LICET_DEADLINE_EXCEEDED, LICET_KIND_DEADLINE, "no answer from Postgres in time");
         assert_true(took >= 100 && took <= 100 + SLACK_MS);
         assert_true(lic_pg_link_lost(link));
         close_link(link);
@@ -1204,15 +1209,6 @@ static void a_copy_to_a_stopped_server_ends_at_its_deadline(void **state)
 
 /* ------------------------------------------------------------ a server that can not be trusted */
 
-static void proxy_string(const pg_proxy *proxy, char *string, size_t room)
-{
-    char real[1024];
-
-    server_string(real, sizeof real, "host", proxy->folder);
-    snprintf(string, room, "%s", real);
-    server_string(string, room, "host", proxy->folder);
-}
-
 static bool take_any(void *context, const char *row, size_t size, licet_status *status, licet_error **error)
 {
     size_t *bytes = context;
@@ -1276,7 +1272,7 @@ static void any_byte_of_the_server_s_answers_may_be_wrong(void **state)
 
     (void)state;
     start_proxy(&proxy);
-    proxy_string(&proxy, string, sizeof string);
+    server_string(string, sizeof string, "host", proxy.folder);
     assert_int_equal(converse(string, 10000), LICET_UNAVAILABLE); /* the division, and nothing before it */
     count = proxy.count;
     assert_true(count > 500 && count < PG_PROXY_SEEN_BYTES);
@@ -1304,7 +1300,7 @@ static void answers_that_come_byte_by_byte_are_answers(void **state)
 
     (void)state;
     start_proxy(&proxy);
-    proxy_string(&proxy, string, sizeof string);
+    server_string(string, sizeof string, "host", proxy.folder);
     pg_proxy_plan(&proxy, PG_PROXY_TRICKLE, 0);
     done(try_open(string, &usual, LONG, &link, &error), &error);
     assert_text(ask(link, "SELECT repeat('x', 100)"),
@@ -1325,7 +1321,7 @@ static void a_connection_that_goes_quiet_holds_nobody_beyond_the_deadline(void *
 
     (void)state;
     start_proxy(&proxy);
-    proxy_string(&proxy, string, sizeof string);
+    server_string(string, sizeof string, "host", proxy.folder);
     done(try_open(string, &usual, LONG, &link, &error), &error);
     assert_int_equal(ask_i64(link, "SELECT 3::int8"), 3);
     pg_proxy_plan(&proxy, PG_PROXY_HOLD, proxy.count + 9); /* amid the next answer */
@@ -1361,7 +1357,7 @@ static void behind_a_pooler_nothing_is_kept_on_the_server(void **state)
 
     (void)state;
     start_proxy(&proxy);
-    proxy_string(&proxy, string, sizeof string);
+    server_string(string, sizeof string, "host", proxy.folder);
     done(try_open(string, &usual, LONG, &link, &error), &error);
     assert_false(lic_pg_link_server(link)->is_pooled);
     lic_pg_link_close(link);
