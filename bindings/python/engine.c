@@ -698,35 +698,47 @@ PyDoc_STRVAR(engine_await_ready_doc,
              "without the interpreter's lock; Ctrl-C ends the wait. Any thread.");
 
 #define READY_SECONDS 30.0 /* by default */
-#define READY_SLICE_MS 100 /* between looks at signals */
+
+/* One slice of the wait. False: it is over, with *status. That nothing is connected yet may change as well; what is said
+ * before the slice has passed is for good. */
+static bool await_slice(licet_engine *engine, double deadline, licet_status *status, licet_error **error)
+{
+    const uint32_t slice_ms = wait_slice_ms(deadline);
+    const double   start    = seconds_now();
+    double         end;
+
+    Py_BEGIN_ALLOW_THREADS
+    *status = licet_await_ready(engine, slice_ms, error);
+    Py_END_ALLOW_THREADS
+    end = seconds_now();
+    if ((*status != LICET_DEADLINE_EXCEEDED && *status != LICET_UNAVAILABLE) || end >= deadline ||
+        (end - start) * 1000 < slice_ms - 2.0)
+        return false;
+    licet_error_free(*error);
+    *error = NULL;
+    return true;
+}
 
 static PyObject *engine_await_ready(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
 {
     static const signature sig     = { "await_ready", 0, 1, { "timeout" } };
     module_state          *state   = state_of(cls);
+    licet_error           *error   = NULL;
+    licet_status           status  = LICET_OK;
     PyObject              *arg[1]  = { NULL };
     double                 seconds = READY_SECONDS;
-    double                 left_ms;
+    double                 deadline;
 
     if (!unpack(&sig, args, nargs, kwnames, arg) || !seconds_from_py(state, arg[0], "timeout", &seconds))
         return NULL;
-    for (left_ms = seconds * 1000;; left_ms -= READY_SLICE_MS) {
-        const uint32_t slice_ms = left_ms < READY_SLICE_MS ? (uint32_t)left_ms : READY_SLICE_MS;
-        licet_error   *error    = NULL;
-        licet_status   status;
-
-        Py_BEGIN_ALLOW_THREADS
-        status = licet_await_ready(engine_handle(self), slice_ms, &error);
-        Py_END_ALLOW_THREADS
-        if (status == LICET_OK)
-            Py_RETURN_NONE;
-        if (status != LICET_DEADLINE_EXCEEDED || left_ms <= READY_SLICE_MS)
-            return raise_error(state, status, error);
-        licet_error_free(error);
+    deadline = seconds_now() + seconds;
+    while (await_slice(engine_handle(self), deadline, &status, &error))
         if (PyErr_CheckSignals() < 0)
             return NULL;
-    }
+    if (status != LICET_OK)
+        return raise_error(state, status, error);
+    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(engine_collect_garbage_doc,

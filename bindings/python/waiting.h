@@ -5,6 +5,9 @@
 #ifndef LICET_PYTHON_WAITING_H
 #define LICET_PYTHON_WAITING_H
 
+#include <math.h>
+#include <time.h>
+
 #include "module.h"
 
 /* Whether the core could not answer because it was not allowed to wait. Then the error is ended, and NULL. */
@@ -36,5 +39,26 @@ bool would_block(licet_status status, licet_error **error);
             statement;                         \
         }                                      \
     } while (0)
+
+/* ---------------------------------------------------------------------- long waits */
+
+/* Waits are cut into slices, between which signals are looked after. */
+#define WAIT_SLICE_MS 50
+
+static inline double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Until `deadline`, of seconds_now(), or a slice. 0 when there is no time left. */
+static inline uint32_t wait_slice_ms(double deadline)
+{
+    const double left_ms = ceil((deadline - seconds_now()) * 1000);
+
+    return left_ms <= 0 ? 0 : left_ms < WAIT_SLICE_MS ? (uint32_t)left_ms : WAIT_SLICE_MS;
+}
 
 #endif

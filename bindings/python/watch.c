@@ -8,15 +8,10 @@
  * works, and close() from another thread is heard. */
 #include "watch.h"
 
-#include <math.h>
-#include <time.h>
-
 #include "convert.h"
 #include "engine.h"
 #include "error.h"
 #include "waiting.h"
-
-#define SLICE_MS 50u
 
 typedef struct watch_object {
     PyObject_HEAD licet_stream *stream; /* ours; NULL when closed and nobody is inside with it */
@@ -120,23 +115,10 @@ static PyObject *watch_exit(PyObject *self, PyObject *const *Py_UNUSED(args), Py
 
 /* ------------------------------------------------------------------------ waiting */
 
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Until `deadline`, or a slice. 0 when there is no time left. */
 static uint32_t slice(const watch_object *w, double deadline)
 {
-    double left_ms;
-
-    if (w->timeout < 0)
-        return SLICE_MS;
-    left_ms = ceil((deadline - seconds_now()) * 1000);
-    return left_ms <= 0 ? 0 : left_ms < SLICE_MS ? (uint32_t)left_ms : SLICE_MS;
+    return w->timeout < 0 ? WAIT_SLICE_MS : wait_slice_ms(deadline);
 }
 
 /* The next revision. False: an exception is set, or it is over: then w->ended. */
