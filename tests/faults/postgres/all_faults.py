@@ -19,6 +19,7 @@ PROGRAMS = (
     "new_enemy",
     "interleaved",
     "forks",
+    "prefork",
     "failovers",
     "refusals",
     "confidential",
