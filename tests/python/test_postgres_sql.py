@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -182,8 +184,8 @@ class Store:
         self.admin.close()
 
 
-@pytest.fixture
-def store():
+@contextmanager
+def a_store() -> Iterator[Store]:
     store = Store()
     try:
         store.migrate()
@@ -194,8 +196,21 @@ def store():
 
 
 @pytest.fixture
+def store():
+    with a_store() as store:
+        yield store
+
+
+@pytest.fixture
 def db(store):
     return store.session()
+
+
+@pytest.fixture(scope="module")
+def empty_db():
+    """For tests that leave nothing behind."""
+    with a_store() as store:
+        yield store.session()
 
 
 @pytest.fixture
@@ -367,10 +382,10 @@ def test_what_is_written_in_other_ways_means_the_same(db, written, read):
         "document:plan#viewer@user:tom[expiration:2030-01-02T03:04:05Z]\n",
     ],
 )
-def test_what_is_no_relationship_is_refused(db, text):
-    with refused(db, "LZ004", ""):
-        db.write({"operation": "touch", "relationship": text})
-    assert db.rows(where="true") == 0
+def test_what_is_no_relationship_is_refused(empty_db, text):
+    with refused(empty_db, "LZ004", ""):
+        empty_db.write({"operation": "touch", "relationship": text})
+    assert empty_db.rows(where="true") == 0
 
 
 RECORD = {
@@ -431,18 +446,18 @@ def test_relationships_may_be_objects(db, more, read):
         {"operation": "touch", "relationship": {**RECORD, "expiration": "soon"}},
     ],
 )
-def test_what_is_no_update_is_refused(db, update):
-    with refused(db, "LZ004", ""):
-        db.run("SELECT {s}.write(%s)", json.dumps({"updates": [update]}))
+def test_what_is_no_update_is_refused(empty_db, update):
+    with refused(empty_db, "LZ004", ""):
+        empty_db.run("SELECT {s}.write(%s)", json.dumps({"updates": [update]}))
 
 
 @pytest.mark.parametrize(
     "request_text",
     ["null", "[]", '"x"', '{"update": []}', '{"updates": {}}', '{"preconditions": 1}', '{"metadata": []}'],
 )
-def test_what_is_no_request_is_refused(db, request_text):
-    with refused(db, "LZ004", ""):
-        db.run("SELECT {s}.write(%s::jsonb)", request_text)
+def test_what_is_no_request_is_refused(empty_db, request_text):
+    with refused(empty_db, "LZ004", ""):
+        empty_db.run("SELECT {s}.write(%s::jsonb)", request_text)
 
 
 def test_one_relationship_twice_is_refused_whatever_is_done_with_it(db):
@@ -563,11 +578,11 @@ def test_contexts_are_what_the_engine_can_read(db):
         ),
     ],
 )
-def test_relationships_are_judged_by_the_schema_in_force(db, text, sqlstate, detail, message):
-    with refused(db, sqlstate, detail) as refusal:
-        db.write("document:good#viewer@user:tom", text)
+def test_relationships_are_judged_by_the_schema_in_force(empty_db, text, sqlstate, detail, message):
+    with refused(empty_db, sqlstate, detail) as refusal:
+        empty_db.write("document:good#viewer@user:tom", text)
     assert refusal.message == "update 2: " + message
-    assert db.rows(where="true") == 0
+    assert empty_db.rows(where="true") == 0
 
 
 def test_a_delete_that_names_no_caveat_may_meet_any_form(db):
@@ -708,13 +723,13 @@ def test_reads_come_in_the_order_of_their_keys(db):
         ({"subject_type": "user", "subject_relation": "member"}, "LZ005", "UNKNOWN_RELATION_OR_PERMISSION"),
     ],
 )
-def test_what_is_no_filter_is_refused(db, filter, sqlstate, detail):
-    with refused(db, sqlstate, detail):
-        db.read(**filter)
-    with refused(db, sqlstate, detail):
-        db.delete(filter)
-    with refused(db, sqlstate, detail):
-        db.write(preconditions=[{"must_match": filter}])
+def test_what_is_no_filter_is_refused(empty_db, filter, sqlstate, detail):
+    with refused(empty_db, sqlstate, detail):
+        empty_db.read(**filter)
+    with refused(empty_db, sqlstate, detail):
+        empty_db.delete(filter)
+    with refused(empty_db, sqlstate, detail):
+        empty_db.write(preconditions=[{"must_match": filter}])
 
 
 def test_a_permission_matches_nothing_and_can_not_be_read(db):
@@ -736,9 +751,9 @@ def test_a_wildcard_with_a_relation_matches_nothing_or_is_refused(db):
     "precondition",
     [None, {}, {"must": {}}, {"must_match": 1}, {"must_match": {"relation": "viewer"}, "must_not_match": {}}],
 )
-def test_what_is_no_precondition_is_refused(db, precondition):
-    with refused(db, "LZ004", ""):
-        db.write(preconditions=[precondition])
+def test_what_is_no_precondition_is_refused(empty_db, precondition):
+    with refused(empty_db, "LZ004", ""):
+        empty_db.write(preconditions=[precondition])
 
 
 def test_preconditions_are_asked_of_what_was_before(db):
@@ -792,9 +807,9 @@ def test_more_than_the_limit_is_refused_and_nothing_is_deleted(db):
 
 
 @pytest.mark.parametrize("limit", [-1, 0.5, "1", True])
-def test_a_limit_is_a_whole_number(db, limit):
-    with refused(db, "LZ004", ""):
-        db.delete({"resource_type": "document"}, limit=limit)
+def test_a_limit_is_a_whole_number(empty_db, limit):
+    with refused(empty_db, "LZ004", ""):
+        empty_db.delete({"resource_type": "document"}, limit=limit)
 
 
 def test_a_limit_has_a_limit(db):
@@ -1614,6 +1629,17 @@ def test_the_schema_in_force_is_never_collected(store, db):
     db.write("document:plan#viewer@user:tom")
 
 
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_collecting_does_not_hide_an_interference_from_a_fixed_snapshot(db, other, isolation):
+    db.begin(isolation)
+    other.write("+document:plan#viewer@user:tom")
+    other.write()
+    collect(other)
+    assert other.one("SELECT count(*) FROM {s}.tx") == 1
+    with refused(db, "40001"):
+        db.delete({"resource_id": "plan"})
+
+
 # ------------------------------------------------------------ repair
 
 
@@ -1659,6 +1685,20 @@ def test_a_step_is_taken_once():
         with refused(one, "LZ009", "1") as refusal:
             one.run(step)
         assert refusal.message == f"schema {store.schema} is of version 1, and this is the step to version 1"
+    finally:
+        store.close()
+
+
+def test_a_schema_where_anybody_may_create_things_is_no_place_for_a_store():
+    store = Store()
+    try:
+        store.admin.run("CREATE SCHEMA {s}")
+        store.admin.run("GRANT CREATE ON SCHEMA {s} TO PUBLIC")
+        with refused(store.admin, "LZ004", "") as refusal:
+            store.migrate()
+        assert refusal.message == f"anybody may create things in schema {store.schema}: choose another"
+        store.admin.run("REVOKE CREATE ON SCHEMA {s} FROM PUBLIC")
+        store.migrate()
     finally:
         store.close()
 

@@ -6,7 +6,7 @@
 -- backslash, since a session may have standard_conforming_strings off.
 --
 -- What is LANGUAGE sql becomes a part of the statement that calls it, and only if it is no less volatile than said: it
--- would be planned anew with each call otherwise. So functions with queries of their own are plpgsql, which keeps plans.
+-- would be planned anew with each call otherwise. Functions with queries of their own are plpgsql, which keeps plans.
 
 -- Errors: class LZ, and in DETAIL what a program needs.
 CREATE OR REPLACE FUNCTION {schema}._fail(code text, message text, detail text DEFAULT '') RETURNS void
@@ -31,7 +31,8 @@ CREATE OR REPLACE FUNCTION {schema}._is_fixed() RETURNS boolean LANGUAGE sql STA
 $$;
 
 -- In a transaction with a fixed snapshot: fails with 40001 if a transaction that wrote here was committed since. The
--- snapshot hides its row of tx; but the index knows it, and ON CONFLICT meets it.
+-- snapshot hides its row of tx; but the index knows it, and ON CONFLICT meets it. If that row was collected meanwhile,
+-- there is a later one, by which it was.
 CREATE OR REPLACE FUNCTION {schema}._require_current() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     seen      pg_snapshot := pg_current_snapshot();

@@ -2,7 +2,8 @@
 BEGIN ISOLATION LEVEL READ COMMITTED;
 SET LOCAL licet.writer = '{schema}';
 
--- One migration at a time, each step once.
+-- One migration at a time, each step once. What runs with its owner's rights must not share a schema with what anybody
+-- puts there.
 DO $$
 DECLARE
     found integer := 0;
@@ -14,5 +15,9 @@ BEGIN
     IF found <> {version} - 1 THEN
         RAISE EXCEPTION 'schema {schema} is of version %, and this is the step to version {version}', found
             USING ERRCODE = 'LZ009', DETAIL = found;
+    END IF;
+    IF to_regnamespace('{schema}') IS NOT NULL AND has_schema_privilege('public', '{schema}', 'CREATE') THEN
+        RAISE EXCEPTION 'anybody may create things in schema {schema}: choose another'
+            USING ERRCODE = 'LZ004', DETAIL = '';
     END IF;
 END $$;

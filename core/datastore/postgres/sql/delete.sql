@@ -1,8 +1,8 @@
 -- Deleting by filter.
 
 -- Ends at most `most` rows (NULL: all) that match, expired or not, in the order of their keys. Rounds as in _apply:
--- what came while we waited is met by the next one, and a round that ended nothing may have waited for what was replaced;
--- so a look without waiting decides. living: how many of the ended had not expired.
+-- what came while we waited is met by the next one, and a round that ended nothing may have waited for what was
+-- replaced; so a look without waiting decides. living: how many of the ended had not expired.
 CREATE OR REPLACE FUNCTION {schema}._erase(f {schema}._filter, most bigint, now timestamptz,
                                            OUT deleted bigint, OUT living bigint) LANGUAGE plpgsql AS $$
 DECLARE

@@ -82,7 +82,8 @@ DECLARE
     wanted  record;
 BEGIN
     IF preconditions <> '[]' THEN
-        SELECT bool_or(absence AND (rt IS NULL OR ri IS NULL)), array_agg({schema}._bucket(rt, ri)) FILTER (WHERE absence)
+        SELECT bool_or(absence AND (rt IS NULL OR ri IS NULL)),
+               array_agg({schema}._bucket(rt, ri)) FILTER (WHERE absence)
             INTO is_wide, absent
             FROM (SELECT p ? 'must_not_match' AS absence, p -> 'must_not_match' ->> 'resource_type' AS rt,
                          p -> 'must_not_match' ->> 'resource_id' AS ri FROM jsonb_array_elements(preconditions) p) q;
