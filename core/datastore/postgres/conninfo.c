@@ -29,9 +29,10 @@ struct lic_pg_conninfo {
 };
 
 typedef struct reader {
-    lic_str          text;
-    size_t           at;
-    lic_pg_conninfo *to;
+    lic_str           text;
+    size_t            at;
+    lic_pg_conninfo  *to;
+    PQconninfoOption *known;               /* what the libpq that is there knows; ours may be newer */
     lic_str       values[LIC_PG_KEYWORDS]; /* data NULL: not given; in `to`, each with a NUL behind it, or constants */
     bool          has_secret;              /* what follows may belong to it */
     licet_error **error;
@@ -127,7 +128,16 @@ static licet_status no_keyword(reader *r, lic_str name)
                     "connection string: unknown keyword %Q", &name);
 }
 
-/* Known to us and to the libpq that is there, and not given yet. */
+static bool is_known(const reader *r, lic_pg_keyword keyword)
+{
+    const PQconninfoOption *option = r->known;
+
+    while (option->keyword != NULL && strcmp(option->keyword, lic_pg_keyword_name(keyword)) != 0)
+        option++;
+    return option->keyword != NULL;
+}
+
+/* Known to us and to libpq, and not given yet. */
 static licet_status find_keyword(reader *r, lic_str name, lic_pg_keyword *keyword)
 {
     *keyword = lic_pg_keyword_find(name);
@@ -135,14 +145,8 @@ static licet_status find_keyword(reader *r, lic_str name, lic_pg_keyword *keywor
         return no_keyword(r, name);
     if (lic_str_given(r->values[*keyword]))
         return bad(r, *keyword, "is given twice");
-    switch (lic_pg_keyword_ask(*keyword)) {
-    case LIC_PG_UNKNOWN:
+    if (!is_known(r, *keyword))
         return bad(r, *keyword, "is unknown to this libpq");
-    case LIC_PG_KNOWN_NO_MEMORY:
-        return lic_fail_memory(r->error);
-    case LIC_PG_KNOWN:
-        break;
-    }
     return LICET_OK;
 }
 
@@ -475,7 +479,7 @@ static const char *from_environment(const reader *r, lic_pg_keyword keyword)
     const char *variable = lic_pg_keyword_variable(keyword);
     const char *value    = variable == NULL || lic_str_given(r->values[keyword]) ? NULL : getenv(variable);
 
-    if (value == NULL || *value == '\0' || lic_pg_keyword_ask(keyword) != LIC_PG_KNOWN)
+    if (value == NULL || *value == '\0' || !is_known(r, keyword))
         return NULL;
     return value;
 }
@@ -700,14 +704,18 @@ licet_status lic_pg_conninfo_read(lic_memory *memory, lic_str text, bool require
     LIC_TRY(judge_text(&r));
     /* Decoding makes nothing longer, but the commas between hosts stand between their ports too; each value has a
      * NUL. */
-    r.to = conninfo_new(memory, 2 * text.size + environment_bytes() + 2 * (LIC_PG_KEYWORDS + 1));
-    if (r.to == NULL)
-        return lic_fail_memory(error);
+    r.to    = conninfo_new(memory, 2 * text.size + environment_bytes() + 2 * (LIC_PG_KEYWORDS + 1));
+    r.known = PQconninfoParse("", NULL);
+    if (r.to == NULL || r.known == NULL) {
+        status = lic_fail_memory(error);
+        goto done;
+    }
     r.to->requires_tls = require_tls;
     LIC_TRY(read_all(&r));
     *conninfo = r.to;
     r.to      = NULL;
 done:
+    PQconninfoFree(r.known);
     lic_pg_conninfo_free(r.to);
     return status;
 }

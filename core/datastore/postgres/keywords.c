@@ -3,7 +3,6 @@
 #include "datastore/postgres/keywords.h"
 
 #include <arpa/inet.h>
-#include <libpq-fe.h>
 #include <limits.h>
 #include <strings.h>
 
@@ -324,9 +323,8 @@ static const struct {
     lic_str     name;
     const char *variable;
     const char *(*judge)(lic_str value);
-    const char *probe; /* a connection string with it and nothing else */
 } keywords[] = {
-#define KEYWORD_ROW(name, variable, is) { LICET_STR_INIT(#name), variable, judge_##is, #name "=''" },
+#define KEYWORD_ROW(name, variable, is) { LICET_STR_INIT(#name), variable, judge_##is },
     LIC_PG_KEYWORD_LIST(KEYWORD_ROW)
 #undef KEYWORD_ROW
 };
@@ -353,19 +351,6 @@ const char *lic_pg_keyword_variable(lic_pg_keyword keyword)
 bool lic_pg_keyword_is_secret(lic_pg_keyword keyword)
 {
     return keywords[keyword].judge == judge_secret;
-}
-
-lic_pg_known lic_pg_keyword_ask(lic_pg_keyword keyword)
-{
-    char             *why     = NULL;
-    PQconninfoOption *options = PQconninfoParse(keywords[keyword].probe, &why);
-    lic_pg_known      known   = LIC_PG_KNOWN;
-
-    if (options == NULL) /* it says why, unless it lacks the memory for that too */
-        known = why == NULL ? LIC_PG_KNOWN_NO_MEMORY : LIC_PG_UNKNOWN;
-    PQconninfoFree(options);
-    PQfreemem(why);
-    return known;
 }
 
 const char *lic_pg_keyword_judge(lic_pg_keyword keyword, lic_str value)

@@ -66,11 +66,6 @@ const char    *lic_pg_keyword_name(lic_pg_keyword keyword);
 const char    *lic_pg_keyword_variable(lic_pg_keyword keyword); /* NULL: none */
 bool           lic_pg_keyword_is_secret(lic_pg_keyword keyword);
 
-typedef enum lic_pg_known { LIC_PG_UNKNOWN, LIC_PG_KNOWN, LIC_PG_KNOWN_NO_MEMORY } lic_pg_known;
-
-/* Does the libpq that is there know it? */
-lic_pg_known lic_pg_keyword_ask(lic_pg_keyword keyword);
-
 /* Why the value will not do: a literal, without anything of the value. NULL: it will. The value ends in NUL and is not
  * empty. */
 const char *lic_pg_keyword_judge(lic_pg_keyword keyword, lic_str value);

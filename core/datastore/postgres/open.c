@@ -222,29 +222,33 @@ static licet_status describe_system(lic_pg_link *link, lic_pg_waiting *waiting, 
     return status;
 }
 
-/* Does the string ask for the server's name to be checked? libpq knows what was put in where nothing was given. */
-static bool verifies_name(PGconn *connection)
+/* Does the string ask for the server's name to be checked? libpq knows what was put in where nothing was given. false:
+ * it has no memory to say so. */
+static bool verifies_name(PGconn *connection, bool *verifies)
 {
-    PQconninfoOption *options  = PQconninfo(connection);
-    bool              verifies = false;
+    PQconninfoOption *options = PQconninfo(connection);
 
+    *verifies = false;
     for (PQconninfoOption *o = options; o != NULL && o->keyword != NULL; o++) {
         if (strcmp(o->keyword, "sslmode") == 0)
-            verifies = o->val != NULL && strcmp(o->val, "verify-full") == 0;
+            *verifies = o->val != NULL && strcmp(o->val, "verify-full") == 0;
         if (o->val != NULL)
             explicit_bzero(o->val, strlen(o->val));
     }
     PQconninfoFree(options);
-    return verifies;
+    return options != NULL;
 }
 
 static licet_status judge(lic_pg_link *link, const lic_pg_conninfo *conninfo, licet_error **error)
 {
     lic_pg_server *server = &link->server;
+    bool           verifies;
 
+    if (!verifies_name(link->connection, &verifies))
+        return lic_fail_memory(error);
     server->version      = PQserverVersion(link->connection);
     server->is_encrypted = PQsslInUse(link->connection) != 0;
-    server->is_verified  = server->is_encrypted && verifies_name(link->connection);
+    server->is_verified  = server->is_encrypted && verifies;
     if (server->version < OLDEST_SERVER)
         return refused(error, "Postgres is older than 15");
     if (lic_pg_conninfo_requires_tls(conninfo) && !server->is_verified)
