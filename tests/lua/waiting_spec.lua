@@ -120,7 +120,7 @@ end)
 describe("a connection string", function()
     it("is in no error", function()
         for _, uri in ipairs {
-            "postgresql://ana:hunter2@db/licet?hunter2=hunter2",
+            "postgresql://ana:hunter2@db/licet?nosuch=hunter2",
             "host=db password=hunter2 password=hunter2",
             "mongodb://ana:hunter2@db",
         } do

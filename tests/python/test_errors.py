@@ -111,7 +111,7 @@ def test_a_message_is_one_short_line(engine):
 @pytest.mark.parametrize(
     "uri",
     [
-        "postgresql://ada:hunter2@db/licet?hunter2=hunter2",
+        "postgresql://ada:hunter2@db/licet?nosuch=hunter2",
         "host=db password=hunter2 password=hunter2",
         "host=db password='hunter2",
         "mongodb://ada:hunter2@db",

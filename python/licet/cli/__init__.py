@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import _licet, demo
-from . import checks, lookups, relationships, schema, telling, validate
+from . import checks, database, lookups, relationships, schema, telling, validate
 from .arguments import STATUS, Parser, add_command
 from .output import NO, OK, UNUSABLE, complain, printable
 from .store import Stop
@@ -25,7 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="licet", description=_DESCRIPTION, epilog=STATUS)
     parser.add_argument("--version", action="version", version=f"licet {_licet.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for group in (validate, schema, checks, lookups, telling, relationships):
+    for group in (validate, schema, checks, lookups, telling, relationships, database):
         group.add(commands)
     add_command(commands, "demo", show_demo, "show what licet does, in a minute", with_json=False)
     return parser

@@ -51,10 +51,24 @@ def add_group(commands: Any, name: str, text: str) -> Any:
     return group.add_subparsers(metavar="COMMAND", required=True)
 
 
-def store_options(command: argparse.ArgumentParser) -> None:
+def store_options(command: argparse.ArgumentParser, mode: str = "auto") -> None:
+    """The store to work on. mode is the default for one on Postgres: a single question needs no whole graph."""
     store = command.add_mutually_exclusive_group(required=True)
     store.add_argument("--file", metavar="VALIDATION", help="load this validation file into memory; it is not changed")
-    store.add_argument("--db", metavar="URI", help="the store; memory: is the only one of this version")
+    store.add_argument("--db", metavar="URI", help="memory:, postgresql://... or a connection string of Postgres")
+    command.add_argument(
+        "--mode",
+        choices=("auto", "follow", "prefetch"),
+        default=mode,
+        help=f"of --db: load the whole graph, or fetch what the request can touch; {mode} by default",
+    )
+    database_options(command)
+
+
+def database_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--postgres-schema", default="licet", metavar="NAME", help="where the tables are; licet by default"
+    )
 
 
 def resource_argument(command: argparse.ArgumentParser) -> None:

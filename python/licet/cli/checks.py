@@ -28,14 +28,14 @@ BULK_LIMIT = 10_000
 
 def add(commands: Any) -> None:
     command = add_command(commands, "check", check, "answer one question: prints allowed, denied or conditional")
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_argument(command)
     permission_argument(command)
     subject_argument(command)
     context_option(command, CONTEXT_HELP)
 
     command = add_command(commands, "bulk", bulk, "answer many questions at once")
-    store_options(command)
+    store_options(command, mode="prefetch")
     command.add_argument(
         "questions",
         nargs="*",

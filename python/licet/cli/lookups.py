@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
         "which resources of a type has a subject a permission on",
         example="lookup-resources --file world.yaml document view user:ada",
     )
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_type_argument(command)
     permission_argument(command)
     subject_argument(command)
@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
         "which subjects of a type have a permission on a resource",
         example="lookup-subjects --file world.yaml document:readme view user",
     )
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_argument(command)
     permission_argument(command)
     command.add_argument("subject_type", help='such as "user", or "group#member"')
@@ -60,7 +60,7 @@ def add(commands: Any) -> None:
         "what may a subject do to a resource: all permissions, or those given",
         example="permissions --file world.yaml document:readme user:ada",
     )
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_argument(command)
     subject_argument(command)
     command.add_argument("permissions", nargs="*", metavar="PERMISSION", help="only these, in this order")
@@ -73,7 +73,7 @@ def add(commands: Any) -> None:
         "those of many resources that a subject has a permission on, in their order",
         example="filter --file world.yaml document view user:ada readme plan",
     )
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_type_argument(command)
     permission_argument(command)
     subject_argument(command)

@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         "what a permission consists of, and the subjects that are stored for it",
         example="expand --file world.yaml document:readme view",
     )
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_argument(command)
     permission_argument(command)
 
@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
         "answer one question as check does, and tell how",
         example="explain --file world.yaml document:readme view user:ada",
     )
-    store_options(command)
+    store_options(command, mode="prefetch")
     resource_argument(command)
     permission_argument(command)
     subject_argument(command)
