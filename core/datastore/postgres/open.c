@@ -63,16 +63,17 @@ static bool sqlstate_at_end(lic_str text, char sqlstate[6])
 /* A line without what is quoted in it; "" where a quote is not closed, or where it holds more than ASCII. */
 static lic_str without_quotes(lic_str line, char *room, size_t room_size)
 {
-    bool   is_quoted = false;
-    size_t size      = 0;
+    static const char dots[]    = { '.', '.', '.' };
+    bool              is_quoted = false;
+    size_t            size      = 0;
 
     for (size_t i = 0; i < line.size; i++) {
-        if (line.data[i] < ' ' || line.data[i] > '~' || size + 3 > room_size)
+        if (line.data[i] < ' ' || line.data[i] > '~' || size + sizeof dots > room_size)
             return LIC_STR("");
         if (line.data[i] == '"') {
             if (!is_quoted) {
-                memcpy(room + size, "...", 3);
-                size += 3;
+                memcpy(room + size, dots, sizeof dots);
+                size += sizeof dots;
             }
             is_quoted = !is_quoted;
         } else if (!is_quoted) {
