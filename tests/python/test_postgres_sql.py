@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -1638,6 +1639,109 @@ def test_collecting_does_not_hide_an_interference_from_a_fixed_snapshot(db, othe
     assert other.one("SELECT count(*) FROM {s}.tx") == 1
     with refused(db, "40001"):
         db.delete({"resource_id": "plan"})
+
+
+# ------------------------------------------------------------ many at once
+
+DOCUMENTS = 8
+HARMLESS = ("40001", "40P01", "LZ001", "LZ002")
+
+
+def some_updates(random: Random) -> list[str]:
+    """Of distinct relationships."""
+    updates = {}
+    for _ in range(random.randrange(1, 5)):
+        name = f"document:d{random.randrange(DOCUMENTS)}#viewer@user:u{random.randrange(3)}"
+        operation = random.choice(["+", "-", ""])
+        form = random.choice(["", "[limits]", "[expiration:2030-01-02T03:04:05Z]"]) if operation != "-" else ""
+        updates[name] = operation + name + form
+    return list(updates.values())
+
+
+def do_something(session: Session, random: Random) -> None:
+    owner = {"resource_type": "document", "resource_id": f"d{random.randrange(DOCUMENTS)}", "relation": "owner"}
+    kind = random.randrange(5)
+    if kind == 0:
+        session.delete({**owner, "relation": "viewer"})
+    elif kind == 1:
+        session.delete(owner, preconditions=[{"must_match": {"resource_id": owner["resource_id"]}}])
+    elif kind == 2:
+        wide = random.random() < 0.3
+        condition = {key: value for key, value in owner.items() if key != "resource_type" or not wide}
+        update = f"+document:{owner['resource_id']}#owner@user:u{random.randrange(50)}"
+        session.write(update, preconditions=[{"must_not_match": condition}])
+    else:
+        session.write(*some_updates(random))
+
+
+def complete(snapshot: str, own: int) -> tuple[int, int, set[int]]:
+    """xmin, xmax and what runs, with the own transaction ended."""
+    _, xmax, running = (part.split(",") for part in snapshot.split(":"))
+    runs, end = {int(xid) for xid in running if xid}, int(xmax[0])
+    if own >= end:
+        runs, end = runs | set(range(end, own)), own + 1
+    return min(runs, default=end), end, runs
+
+
+def look_back(session: Session, snapshot: tuple[int, int, set[int]]) -> list[tuple[str, ...]] | None:
+    """The keys that live there; None when too much was collected to say."""
+
+    def sees(xid: int) -> bool:
+        return xid < snapshot[1] and xid not in snapshot[2]
+
+    rows = session.run(
+        "SELECT m.gc_horizon::text::bigint, r.created_xid::text::bigint, r.deleted_xid::text::bigint, r.ri, r.rr, r.si "
+        "FROM {s}.meta m LEFT JOIN {s}.rel r ON true"
+    )
+    if rows[0][0] > snapshot[0]:
+        return None
+    return [row[3:] for row in rows if row[1] is not None and sees(row[1]) and not sees(row[2])]
+
+
+def keep_writing(session: Session, seed: int, until: float) -> tuple[int, list[str]]:
+    """Committed transactions, and what was wrong."""
+    random, committed = Random(seed), 0
+    while time.monotonic() < until:
+        try:
+            session.begin(random.choice(["READ COMMITTED", "READ COMMITTED", *ISOLATIONS]))
+            do_something(session, random)
+            session.run("SAVEPOINT s")
+            do_something(session, random)
+            if random.random() < 0.3:
+                session.run("ROLLBACK TO s")
+            if random.random() < 0.2:
+                session.run("ROLLBACK")
+                continue
+            ((snapshot, own),) = session.run("SELECT pg_current_snapshot()::text, pg_current_xact_id()::text::bigint")
+            session.run("COMMIT")
+        except psycopg.Error as error:
+            session.run("ROLLBACK")
+            if error.sqlstate not in HARMLESS:
+                return committed, [f"{error.sqlstate}: {error}"]
+            continue
+        committed += 1
+        living = look_back(session, complete(snapshot, own)) or []
+        owned = [resource for resource, relation, _ in living if relation == "owner"]
+        if len(living) != len(set(living)) or len(owned) != len(set(owned)):
+            return committed, [f"at {snapshot} with {own}: {sorted(living)}"]
+    return committed, []
+
+
+def test_at_no_snapshot_lives_a_relationship_twice_or_what_must_not_match(store):
+    """Writers of every isolation with savepoints and rollbacks, and garbage collection. Each committed transaction is
+    looked back at: one living version of each relationship, one owner of each document, whose writers all ask for none."""
+    until = time.monotonic() + 3
+    writers = [store.session() for _ in range(4)]
+    running = [writer.thread.submit(keep_writing, writer, seed, until) for seed, writer in enumerate(writers)]
+    collector, removed = store.session(), 0
+    while time.monotonic() < until:
+        removed += collect(collector, "0.2 seconds", 50)[0]
+        time.sleep(0.05)
+    outcomes = [future.result(30) for future in running]
+    assert [wrong for _, wrong in outcomes] == [[]] * len(writers)
+    assert sum(committed for committed, _ in outcomes) > 20
+    assert removed > 0
+    assert store.admin.rows(where="created_xid = deleted_xid") == 0
 
 
 # ------------------------------------------------------------ repair
