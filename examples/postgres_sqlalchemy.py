@@ -33,7 +33,9 @@ class Document(Base):
 def write(session, *updates):
     """Changes relationships in the session's transaction. Returns the token that shows them once it is committed."""
     # Postgres would not find write(varchar): SQLAlchemy says of every str that it is one.
-    return session.scalar(text("SELECT licet.write(CAST(:request AS jsonb))"), {"request": json.dumps({"updates": updates})})
+    return session.scalar(
+        text("SELECT licet.write(CAST(:request AS jsonb))"), {"request": json.dumps({"updates": updates})}
+    )
 
 
 def touch(relationship):

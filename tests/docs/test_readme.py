@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
+import licet
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -47,13 +51,57 @@ def test_a_block_of_a_page_is_the_example_itself(path: str, shown: str) -> None:
     assert shown == (ROOT / path).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".py")])
+NEEDS_DATABASE = re.compile(r"examples/postgres\w*\.")
+
+
+@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".py") and not NEEDS_DATABASE.match(path)])
 def test_a_python_example_prints_what_its_page_says(path: str) -> None:
     assert printed(sys.executable, path) == OUTPUTS[path]
 
 
+@pytest.fixture
+def database(postgres_uri: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URI of an empty database, which examples find in DATABASE_URL."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    name = f"examples_{os.getpid()}"
+    known = conninfo_to_dict(postgres_uri)
+    known.pop("dbname", None)
+    uri = f"postgresql:///{name}?{urlencode(known)}"
+    monkeypatch.setenv("DATABASE_URL", uri)
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            yield uri
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".py") and NEEDS_DATABASE.match(path)])
+def test_an_example_on_postgres_prints_what_its_page_says(path: str, database: str) -> None:
+    for module in re.findall(r"^(?:import|from) (django|sqlalchemy)\b", (ROOT / path).read_text(), re.MULTILINE):
+        pytest.importorskip(module)
+    assert printed(sys.executable, path) == OUTPUTS[path]
+
+
+def test_the_example_for_psql_prints_what_its_page_says(database: str) -> None:
+    psql = shutil.which("psql")
+    if psql is None:
+        pytest.skip("no psql")
+    printed(sys.executable, "examples/postgres_psycopg.py")
+    assert printed(psql, "-X", database, "-f", "examples/postgres.sql") == OUTPUTS["examples/postgres.sql"]
+    with licet.open(database) as engine:
+        assert engine.allowed("document:letter", "read", "user:ada", consistency=licet.FULL)
+
+
 @pytest.mark.parametrize("interpreter", ["lua5.4", "luajit"])
-@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".lua")])
+def test_the_lua_example_on_postgres_prints_what_its_page_says(database: str, interpreter: str) -> None:
+    assert printed(interpreter, "examples/postgres.lua") == OUTPUTS["examples/postgres.lua"]
+
+
+@pytest.mark.parametrize("interpreter", ["lua5.4", "luajit"])
+@pytest.mark.parametrize("path", [path for path in OUTPUTS if path.endswith(".lua") and not NEEDS_DATABASE.match(path)])
 def test_a_lua_example_prints_what_its_page_says(path: str, interpreter: str) -> None:
     assert printed(interpreter, path) == OUTPUTS[path]
 
