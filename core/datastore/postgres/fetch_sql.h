@@ -1,0 +1,47 @@
+/* The queries that follow a lic_fetch_plan. One text for each way to go, whatever the schema: its tables are parameters.
+ *
+ * Every answer has one row about the store, whose first column is -1: its current snapshot, its mark, the version of the
+ * schema in force, the horizon of garbage collection, and the time. All others are relationships: the number of the probe
+ * that found them, which says all four names; both ids; attributes. */
+#ifndef LIC_DATASTORE_POSTGRES_FETCH_SQL_H
+#define LIC_DATASTORE_POSTGRES_FETCH_SQL_H
+
+#include "base/arena.h"
+#include "datastore/postgres/link.h"
+
+typedef enum lic_pg_fetch_number {
+    LIC_PG_FETCH_CHECK, /* forward, unless a row decides at once */
+    LIC_PG_FETCH_BULK,  /* the same for many resources and one subject, whose rows are few */
+    LIC_PG_FETCH_FORWARD,
+    LIC_PG_FETCH_FORWARD_AT, /* at a snapshot of the past */
+    LIC_PG_FETCH_BACKWARD,
+    LIC_PG_FETCH_BACKWARD_AT,
+    LIC_PG_FETCH_CONFIRMED, /* backward, and from there forward */
+    LIC_PG_FETCH_CONFIRMED_AT,
+    LIC_PG_FETCH_COUNT
+} lic_pg_fetch_number;
+
+/* Columns of all answers. */
+enum {
+    LIC_PG_FETCHED_PROBE,      /* -1: about the store */
+    LIC_PG_FETCHED_RESOURCE,   /* id; or the current snapshot */
+    LIC_PG_FETCHED_SUBJECT,    /* id; or the store's mark */
+    LIC_PG_FETCHED_CAVEAT,     /* or the schema's version */
+    LIC_PG_FETCHED_CONTEXT,    /* or the horizon */
+    LIC_PG_FETCHED_EXPIRES_AT, /* or the time */
+    LIC_PG_FETCHED_EXPIRES_NS,
+    LIC_PG_FETCHED_COLUMNS
+};
+
+#define LIC_PG_FETCH_PARAMETERS 22 /* at most */
+/* In LIC_PG_FETCH_BULK: with more rows of its own, the subject is looked for on each object. */
+#define LIC_PG_FETCH_OWN_ROWS 256
+
+typedef struct lic_pg_fetches {
+    lic_pg_statement items[LIC_PG_FETCH_COUNT];
+} lic_pg_fetches;
+
+/* In the arena. NULL: out of memory. schema: its name, checked. */
+const lic_pg_fetches *lic_pg_fetches_new(lic_arena *arena, lic_str schema);
+
+#endif

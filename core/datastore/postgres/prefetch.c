@@ -1,0 +1,499 @@
+#include "datastore/postgres/prefetch.h"
+
+#include <stdlib.h>
+
+#include "datastore/postgres/fetch_graph.h"
+#include "datastore/postgres/fetch_plan.h"
+#include "eval/lookup_resources.h"
+
+#define SCRATCH_BYTES 16384
+#define MICROSECONDS INT64_C(1000000)
+
+/* From so many resources on, one subject is looked for from its own side. */
+#define BULK_SEEDS 8u
+
+typedef struct fetch {
+    const lic_pg_wanted *wanted;
+    lic_pg_link         *link;
+    lic_pg_wait          wait;
+    lic_arena           *keep; /* what the caller gets */
+    lic_arena            scratch;
+    lic_fetch_plan       plan;
+    lic_text             texts; /* of all parameters, each with a NUL behind it */
+    size_t               begins[LIC_PG_FETCH_PARAMETERS];
+    int                  parameter_count;
+    PGresult            *result;
+    lic_pg_prefetched   *fetched;
+} fetch;
+
+/* ------------------------------------------------------------------ parameters */
+
+static void begin_parameter(fetch *f)
+{
+    f->begins[f->parameter_count++] = f->texts.size;
+}
+
+static void end_parameter(fetch *f)
+{
+    lic_text_add_char(&f->texts, '\0');
+}
+
+static void begin_array(fetch *f)
+{
+    begin_parameter(f);
+    lic_text_add_char(&f->texts, '{');
+}
+
+static void separate(fetch *f)
+{
+    if (f->texts.size > 0 && f->texts.data[f->texts.size - 1] != '{')
+        lic_text_add_char(&f->texts, ',');
+}
+
+static void end_array(fetch *f)
+{
+    lic_text_add_char(&f->texts, '}');
+    end_parameter(f);
+}
+
+static void add_number(fetch *f, uint64_t number)
+{
+    separate(f);
+    lic_text_add_u64(&f->texts, number);
+}
+
+/* In quotes, since "null" is a name like others. None of our names or ids has any in it. */
+static void add_word(fetch *f, lic_str word)
+{
+    separate(f);
+    lic_text_add_char(&f->texts, '"');
+    lic_text_add(&f->texts, word);
+    lic_text_add_char(&f->texts, '"');
+}
+
+static void put_number(fetch *f, uint64_t number)
+{
+    begin_parameter(f);
+    lic_text_add_u64(&f->texts, number);
+    end_parameter(f);
+}
+
+static void put_word(fetch *f, lic_str word)
+{
+    begin_parameter(f);
+    lic_text_add(&f->texts, word);
+    end_parameter(f);
+}
+
+static lic_str name_of(const fetch *f, const lic_fetch_probe *probe, int which)
+{
+    const lic_program     *program  = f->wanted->program;
+    const lic_relation    *relation = &program->relations[probe->relation];
+    const lic_slot_meaning subject  = lic_program_slot(program, probe->slot);
+
+    switch (which) {
+    case 0:
+        return program->definitions[relation->definition].name;
+    case 1:
+        return relation->name;
+    case 2:
+        return program->definitions[subject.definition].name;
+    default:
+        return subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name;
+    }
+}
+
+/* n, k, rt, rr, st, sr, m (forward only), next. first: number of the first of them. */
+static void put_probes(fetch *f, const lic_fetch_probes *probes, size_t first, bool forward)
+{
+    begin_array(f);
+    for (size_t i = 0; i < probes->count; i++)
+        add_number(f, first + i);
+    end_array(f);
+    begin_array(f);
+    for (size_t i = 0; i < probes->count; i++)
+        add_number(f, probes->items[i].state);
+    end_array(f);
+    for (int which = 0; which < 4; which++) {
+        begin_array(f);
+        for (size_t i = 0; i < probes->count; i++)
+            add_word(f, name_of(f, &probes->items[i], which));
+        end_array(f);
+    }
+    if (forward) {
+        begin_array(f);
+        for (size_t i = 0; i < probes->count; i++)
+            add_number(f, (uint64_t)probes->items[i].mode);
+        end_array(f);
+    }
+    begin_array(f);
+    for (size_t i = 0; i < probes->count; i++)
+        add_number(f, probes->items[i].next);
+    end_array(f);
+}
+
+/* k, i, and s. */
+static void put_seeds(fetch *f, const lic_fetch_seeds *seeds, bool forward)
+{
+    begin_array(f);
+    for (size_t i = 0; i < seeds->count; i++)
+        add_number(f, seeds->items[i].state);
+    end_array(f);
+    begin_array(f);
+    for (size_t i = 0; i < seeds->count; i++)
+        add_word(f, seeds->items[i].id);
+    end_array(f);
+    if (!forward)
+        return;
+    begin_array(f);
+    for (size_t i = 0; i < seeds->count; i++)
+        add_word(f, seeds->items[i].subject_id);
+    end_array(f);
+}
+
+static void put_deciding(fetch *f)
+{
+    begin_array(f);
+    for (size_t i = 0; i < f->plan.probes.count; i++)
+        if (f->plan.probes.items[i].decides)
+            add_number(f, i);
+    end_array(f);
+}
+
+static bool asks_the_same(const lic_fetch_probe *a, const lic_fetch_probe *b)
+{
+    return a->mode == b->mode && a->relation == b->relation && a->slot == b->slot;
+}
+
+/* Of those who ask the same, the first, and before others one that decides. */
+static bool stands_for_its_like(const fetch *f, size_t index)
+{
+    const lic_fetch_probe *items = f->plan.probes.items;
+
+    if (items[index].mode == LIC_FETCH_ALL)
+        return false;
+    for (size_t i = 0; i < f->plan.probes.count; i++)
+        if (i != index && asks_the_same(&items[i], &items[index]) &&
+            (items[i].decides == items[index].decides ? i < index : items[i].decides))
+            return false;
+    return true;
+}
+
+static void put_own(fetch *f)
+{
+    begin_array(f);
+    for (size_t i = 0; i < f->plan.probes.count; i++)
+        if (stands_for_its_like(f, i))
+            add_number(f, i);
+    end_array(f);
+    put_word(f, f->plan.seeds.items[0].subject_id);
+    put_number(f, LIC_PG_FETCH_OWN_ROWS);
+}
+
+static void put_crossings(fetch *f)
+{
+    begin_array(f);
+    for (size_t i = 0; i < f->plan.crossing_count; i++)
+        add_number(f, f->plan.crossings[i].from);
+    end_array(f);
+    begin_array(f);
+    for (size_t i = 0; i < f->plan.crossing_count; i++)
+        add_number(f, f->plan.crossings[i].to);
+    end_array(f);
+}
+
+static void put_all(fetch *f, lic_pg_fetch_number number)
+{
+    put_number(f, f->wanted->most_rows + 1);
+    if (number < LIC_PG_FETCH_BACKWARD) {
+        put_seeds(f, &f->plan.seeds, true);
+        put_probes(f, &f->plan.probes, 0, true);
+    } else {
+        put_seeds(f, &f->plan.starts, false);
+        put_probes(f, &f->plan.backward, 0, false);
+    }
+    if (number == LIC_PG_FETCH_CHECK || number == LIC_PG_FETCH_BULK)
+        put_deciding(f);
+    if (number == LIC_PG_FETCH_BULK)
+        put_own(f);
+    if (number == LIC_PG_FETCH_CONFIRMED || number == LIC_PG_FETCH_CONFIRMED_AT) {
+        put_crossings(f);
+        put_word(f, f->plan.subject_id);
+        put_probes(f, &f->plan.probes, f->plan.backward.count, true);
+    }
+    if (f->wanted->at != NULL) {
+        begin_parameter(f);
+        lic_pg_snapshot_print(f->wanted->at, &f->texts);
+        end_parameter(f);
+    }
+}
+
+/* ------------------------------------------------------------------- the query */
+
+static licet_status run(fetch *f, lic_pg_fetch_number number, licet_error **error)
+{
+    lic_pg_parameter parameters[LIC_PG_FETCH_PARAMETERS];
+
+    PQclear(f->result);
+    f->result          = NULL;
+    f->texts.size      = 0;
+    f->parameter_count = 0;
+    put_all(f, number);
+    if (f->texts.failed)
+        return lic_fail_memory(error);
+    for (int i = 0; i < f->parameter_count; i++)
+        parameters[i] = (lic_pg_parameter){ .data = f->texts.data + f->begins[i] };
+    return lic_pg_run(f->link, &f->wanted->fetches->items[number], parameters, f->wait, &f->result, error);
+}
+
+static bool is_about_one_subject(const lic_fetch_seeds *seeds)
+{
+    for (size_t i = 1; i < seeds->count; i++)
+        if (!lic_str_equal(seeds->items[i].subject_id, seeds->items[0].subject_id))
+            return false;
+    return true;
+}
+
+/* Of one id, and of one type too: there is only one set of probes then. */
+static bool is_bulk(const fetch *f)
+{
+    const lic_fetch_seeds *seeds = &f->plan.seeds;
+
+    return seeds->count >= BULK_SEEDS && f->plan.is_for_one && is_about_one_subject(seeds);
+}
+
+static lic_pg_fetch_number choose(const fetch *f)
+{
+    const bool past = f->wanted->at != NULL;
+
+    if (f->wanted->need->kind == LIC_NEED_RESOURCES) {
+        if (f->plan.confirms)
+            return past ? LIC_PG_FETCH_CONFIRMED_AT : LIC_PG_FETCH_CONFIRMED;
+        return past ? LIC_PG_FETCH_BACKWARD_AT : LIC_PG_FETCH_BACKWARD;
+    }
+    if (past)
+        return LIC_PG_FETCH_FORWARD_AT;
+    if (is_bulk(f))
+        return LIC_PG_FETCH_BULK;
+    return f->plan.decides ? LIC_PG_FETCH_CHECK : LIC_PG_FETCH_FORWARD;
+}
+
+/* ------------------------------------------------------------- about the store */
+
+static licet_status fail_answer(licet_error **error)
+{
+    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                    "the database's answer is not what was asked for");
+}
+
+static bool read_number(lic_str text, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        const unsigned digit = (unsigned)(text.data[i] - '0');
+
+        if (digit > 9 || *number > (UINT64_MAX - digit) / 10)
+            return false;
+        *number = *number * 10 + digit;
+    }
+    return text.size > 0;
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Of a uuid as Postgres prints it. */
+static bool read_mark(lic_str text, uint8_t mark[LIC_PG_MARK_BYTES])
+{
+    size_t digits = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        const int digit = hex_digit(text.data[i]);
+
+        if (text.data[i] == '-')
+            continue;
+        if (digit < 0 || digits == (size_t)2 * LIC_PG_MARK_BYTES)
+            return false;
+        mark[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : mark[digits / 2] | digit);
+        digits++;
+    }
+    return digits == (size_t)2 * LIC_PG_MARK_BYTES;
+}
+
+static int find_store_row(const PGresult *result)
+{
+    int32_t number;
+
+    for (int i = 0; i < PQntuples(result); i++)
+        if (lic_pg_get_i32(result, i, LIC_PG_FETCHED_PROBE, &number) && number == -1)
+            return i;
+    return -1;
+}
+
+static licet_status read_store(fetch *f, licet_error **error)
+{
+    lic_pg_prefetched *fetched = f->fetched;
+    const int          row     = find_store_row(f->result);
+    lic_str            texts[LIC_PG_FETCHED_CONTEXT + 1];
+    int64_t            now_us;
+
+    for (int i = LIC_PG_FETCHED_RESOURCE; i <= LIC_PG_FETCHED_CONTEXT; i++)
+        if (!lic_pg_get_text(f->result, row, i, &texts[i]))
+            return fail_answer(error);
+    if (!read_mark(texts[LIC_PG_FETCHED_SUBJECT], fetched->mark) ||
+        !read_number(texts[LIC_PG_FETCHED_CAVEAT], &fetched->schema_version) ||
+        !read_number(texts[LIC_PG_FETCHED_CONTEXT], &fetched->gc_horizon) ||
+        !lic_pg_get_time_us(f->result, row, LIC_PG_FETCHED_EXPIRES_AT, &now_us))
+        return fail_answer(error);
+    fetched->now.seconds     = now_us / MICROSECONDS - (now_us % MICROSECONDS < 0);
+    fetched->now.nanoseconds = (uint32_t)(now_us - fetched->now.seconds * MICROSECONDS) * 1000;
+    fetched->row_count       = (size_t)PQntuples(f->result) - 1;
+    return lic_pg_snapshot_read(f->keep, texts[LIC_PG_FETCHED_RESOURCE], &fetched->current, error);
+}
+
+/* datastore.md E4: what was deleted from the snapshot's xmin on is still there. */
+static licet_status check_past(const fetch *f, licet_error **error)
+{
+    if (f->wanted->at == NULL || f->fetched->gc_horizon <= f->wanted->at->xmin)
+        return LICET_OK;
+    return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
+                    "the revision is older than what garbage collection has left");
+}
+
+static licet_status check_size(const fetch *f, licet_error **error)
+{
+    if (f->fetched->row_count <= f->wanted->most_rows)
+        return LICET_OK;
+    return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
+                    "the request touches more than the %zu relationships that are fetched for one",
+                    f->wanted->most_rows);
+}
+
+/* ------------------------------------------------------------------- the graph */
+
+/* Ids of what is listed: places in the list are numbers. */
+static lic_type listed_type(const fetch *f)
+{
+    const lic_program *program = f->wanted->program;
+    const lic_need    *need    = f->wanted->need;
+    uint32_t           definition;
+
+    if (need->kind != LIC_NEED_RESOURCES && need->kind != LIC_NEED_SUBJECTS)
+        return LIC_NO_TYPE;
+    definition =
+        lic_program_definition(program, need->kind == LIC_NEED_RESOURCES ? need->resource_type : need->subject_type);
+    return definition == LIC_NO_DEFINITION ? LIC_NO_TYPE : program->definitions[definition].type;
+}
+
+static licet_status make_graph(fetch *f, bool *plain, licet_error **error)
+{
+    const lic_fetch_graph from = { f->wanted->host, f->wanted->program, f->fetched->now, &f->plan, listed_type(f) };
+
+    return lic_fetch_graph_make(&from, f->result, &f->fetched->graph, plain, error);
+}
+
+/* The query, and what it says. No graph: another schema is in force. */
+static licet_status fetch_by(fetch *f, lic_pg_fetch_number number, bool *plain, licet_error **error)
+{
+    licet_status status;
+
+    lic_graph_free(f->fetched->graph);
+    f->fetched->graph = NULL;
+    LIC_TRY(run(f, number, error));
+    LIC_TRY(read_store(f, error));
+    LIC_TRY(check_past(f, error));
+    if (f->fetched->schema_version != f->wanted->schema_version)
+        return LICET_OK;
+    LIC_TRY(check_size(f, error));
+    LIC_TRY(make_graph(f, plain, error));
+done:
+    return status;
+}
+
+static bool has_candidates(const lic_resource_plan *plan)
+{
+    for (size_t i = 0; i < plan->list_count; i++)
+        if (!plan->lists[i].certain)
+            return true;
+    for (size_t i = 0; i < plan->single_count; i++)
+        if (plan->singles[i] % 2 != 0)
+            return true;
+    return false;
+}
+
+/* Would the lookup ask about a resource? Of rows without attributes and a schema without operators: only where ways are
+ * longer than the depth limit. If planning fails, it will fail again. */
+static licet_status asks_about_any(fetch *f, bool *any, licet_error **error)
+{
+    const lic_program *program = f->wanted->program;
+    const lic_type     type    = program->definitions[f->plan.subject_definition].type;
+    lic_resource_plan  plan;
+    lic_snapshot       snapshot;
+    lic_eval           eval;
+    lic_ref            subject = { f->plan.subject_slot, LIC_NO_NODE };
+    licet_status       status;
+
+    lic_snapshot_pin(f->fetched->graph, &snapshot);
+    subject.node = lic_snapshot_find_node(&snapshot, type, f->plan.subject_id);
+    lic_eval_init(&eval, program, &snapshot, &f->scratch, f->wanted->limits);
+    lic_eval_subject(&eval, f->plan.subject_definition, subject);
+    status = lic_resources_plan(&eval, f->plan.target, &f->scratch, &plan, NULL);
+    lic_snapshot_unpin(&snapshot);
+    *any = status == LICET_OK && has_candidates(&plan);
+    return status == LICET_OUT_OF_MEMORY ? lic_fail_memory(error) : LICET_OK;
+}
+
+static licet_status fetch_resources(fetch *f, licet_error **error)
+{
+    const bool   past  = f->wanted->at != NULL;
+    bool         plain = true;
+    bool         more;
+    licet_status status = fetch_by(f, choose(f), &plain, error);
+
+    if (status != LICET_OK || f->fetched->graph == NULL || f->plan.confirms || f->plan.starts.count == 0)
+        return status;
+    more = !plain;
+    if (plain)
+        status = asks_about_any(f, &more, error);
+    if (status == LICET_OK && more)
+        status = fetch_by(f, past ? LIC_PG_FETCH_CONFIRMED_AT : LIC_PG_FETCH_CONFIRMED, &plain, error);
+    return status;
+}
+
+static licet_status fetch_all(fetch *f, licet_error **error)
+{
+    const lic_pg_wanted *wanted = f->wanted;
+    bool                 plain;
+    licet_status         status;
+
+    if (!lic_fetch_plan_make(&f->scratch, wanted->program, wanted->need, wanted->limits->max_depth, &f->plan))
+        return lic_fail_memory(error);
+    status =
+        wanted->need->kind == LIC_NEED_RESOURCES ? fetch_resources(f, error) : fetch_by(f, choose(f), &plain, error);
+    if (status == LICET_OK)
+        f->fetched->snapshot = wanted->at != NULL ? *wanted->at : f->fetched->current;
+    return status;
+}
+
+licet_status lic_pg_prefetch(lic_pg_link *link, const lic_pg_wanted *wanted, lic_pg_wait wait, lic_arena *arena,
+                             lic_pg_prefetched *fetched, licet_error **error)
+{
+    LIC_UNINITIALIZED char scratch[SCRATCH_BYTES];
+    fetch                  f = { .wanted = wanted, .link = link, .wait = wait, .keep = arena, .fetched = fetched };
+    licet_status           status;
+
+    *fetched = (lic_pg_prefetched){ .graph = NULL };
+    lic_arena_init_with(&f.scratch, wanted->host->memory, scratch, sizeof scratch);
+    lic_text_init(&f.texts, wanted->host->memory);
+    status = fetch_all(&f, error);
+    if (status != LICET_OK) {
+        lic_graph_free(fetched->graph);
+        *fetched = (lic_pg_prefetched){ .graph = NULL };
+    }
+    PQclear(f.result);
+    lic_text_free(&f.texts);
+    lic_arena_free(&f.scratch);
+    return status;
+}
