@@ -149,3 +149,58 @@ licet_status lic_fail_not_empty(licet_error **error)
     return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE,
                     "a validation file is loaded into an engine without schema and relationships; this one has some");
 }
+
+/* ----------------------------------------------------------------- fetched parts */
+
+lic_fetched *lic_fetched_new(lic_memory *memory, lic_graph *graph, const licet_schema *schema)
+{
+    lic_fetched *fetched = lic_alloc_zero(memory, sizeof *fetched);
+
+    if (fetched == NULL) {
+        lic_graph_free(graph);
+        return NULL;
+    }
+    atomic_init(&fetched->references, 1);
+    fetched->memory = memory;
+    fetched->graph  = graph;
+    fetched->schema = (licet_schema *)schema;
+    licet_schema_retain(fetched->schema);
+    return fetched;
+}
+
+void lic_fetched_retain(lic_fetched *fetched)
+{
+    atomic_fetch_add_explicit(&fetched->references, 1, memory_order_relaxed);
+}
+
+void lic_fetched_release(lic_fetched *fetched)
+{
+    if (fetched == NULL || atomic_fetch_sub_explicit(&fetched->references, 1, memory_order_acq_rel) != 1)
+        return;
+    lic_graph_free(fetched->graph);
+    licet_schema_release(fetched->schema);
+    lic_free(fetched->memory, fetched, sizeof *fetched);
+}
+
+void lic_fetched_pin(lic_fetched *fetched, uint64_t revision, lic_snapshot *snapshot)
+{
+    lic_snapshot_pin(fetched->graph, snapshot);
+    lic_fetched_retain(fetched);
+    snapshot->owner    = fetched;
+    snapshot->revision = revision; /* nothing in the graph is newer than any */
+}
+
+licet_status lic_revision_pin(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot, licet_error **error)
+{
+    switch (lic_snapshot_pin_at(graph, revision, snapshot)) {
+    case LIC_PIN_OK:
+        return LICET_OK;
+    case LIC_PIN_EXPIRED:
+        return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
+                        "the revision has left the retained history");
+    case LIC_PIN_FUTURE:
+        break;
+    }
+    return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
+                    "the token names a revision that the store has not reached");
+}

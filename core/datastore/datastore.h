@@ -10,9 +10,10 @@
 #include "base/arena.h"
 #include "datastore/attribute.h"
 #include "datastore/filter.h"
+#include "datastore/need.h"
 #include "datastore/schemas.h"
 #include "datastore/typing.h"
-#include "graph/graph.h"
+#include "eval/eval.h"
 
 typedef struct lic_store        lic_store;
 typedef struct lic_store_import lic_store_import; /* a store's own */
@@ -97,10 +98,14 @@ typedef struct lic_store_erasure {
 } lic_store_erasure;
 
 typedef struct lic_store_methods {
-    /* Pins what the consistency asks for, waiting for it if need be. NULL: the graph's head is always the truth, and a
-     * token names a revision of the graph. */
-    licet_status (*pin)(lic_store *store, const licet_consistency *consistency, lic_snapshot *snapshot,
-                        licet_error **error);
+    /* Pins what the consistency asks for, waiting for it if need be: a snapshot of the graph, or of one that was fetched
+     * and shows at least what the need says (snapshot->owner). NULL: the graph's head is always the truth, and a token
+     * names a revision of the graph. */
+    licet_status (*pin)(lic_store *store, const licet_consistency *consistency, const lic_need *need,
+                        lic_snapshot *snapshot, licet_error **error);
+    /* The same for a revision that was pinned before. NULL as above. */
+    licet_status (*pin_at)(lic_store *store, uint64_t revision, const lic_need *need, lic_snapshot *snapshot,
+                           licet_error **error);
     /* The token of a pinned or remembered revision; empty when it can't be told any more. NULL as above. */
     void (*token)(lic_store *store, uint64_t revision, licet_token *token);
     /* Waits until a default request can be answered. NULL: at once. */
@@ -173,13 +178,39 @@ struct lic_store {
 #define LIC_STORE_ALWAYS UINT64_MAX
 #define LIC_STORE_HOST_CLOCK INT64_MIN
 
+/* A part of the relationships at some revision, that was fetched for one request, and the schema in force there. A
+ * snapshot of its graph holds it (as owner), and so may streams. */
+typedef struct lic_fetched {
+    _Atomic uint32_t references;
+    lic_memory      *memory;
+    lic_graph       *graph;
+    licet_schema    *schema; /* held */
+} lic_fetched;
+
+/* Takes the graph, also when it fails. NULL: out of memory. */
+lic_fetched *lic_fetched_new(lic_memory *memory, lic_graph *graph, const licet_schema *schema);
+void         lic_fetched_retain(lic_fetched *fetched);
+void         lic_fetched_release(lic_fetched *fetched); /* NULL is fine */
+/* Pins it, under the number that the store gave this revision. */
+void lic_fetched_pin(lic_fetched *fetched, uint64_t revision, lic_snapshot *snapshot);
+/* Unpins any snapshot, and lets go of what was fetched for it, if anything was. */
+static inline void lic_fetched_unpin(lic_snapshot *snapshot)
+{
+    lic_fetched *fetched = snapshot->owner;
+
+    lic_snapshot_unpin(snapshot);
+    if (fetched != NULL)
+        lic_fetched_release(fetched);
+}
+
 /* What the parts of an engine are to a store. */
 typedef struct lic_store_host {
-    lic_memory  *memory;
-    lic_names   *names; /* written under the graph's write lock only */
-    lic_graph   *graph;
-    lic_schemas *schemas;
-    bool         strict;
+    lic_memory            *memory;
+    lic_names             *names; /* written under the graph's write lock only */
+    lic_graph             *graph;
+    lic_schemas           *schemas;
+    bool                   strict;
+    const lic_eval_limits *limits;    /* of evaluations over what is stored */
     void (*committed)(void *context); /* the graph has a new revision. Not under a lock */
     void     *context;
     licet_log log;
@@ -200,6 +231,9 @@ licet_status lic_fail_exists(lic_memory *memory, const licet_relationship *relat
 licet_status lic_fail_expectation(size_t index, bool must_match, licet_error **error);
 licet_status lic_fail_too_many(uint64_t limit, licet_error **error);
 licet_status lic_fail_not_empty(licet_error **error); /* of a load */
+
+/* Pins a revision of a graph: REVISION_EXPIRED, INVALID_TOKEN for one that it has not reached. */
+licet_status lic_revision_pin(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot, licet_error **error);
 
 /* Order of rows: <0, 0, >0. */
 int lic_edge_compare(const lic_edge *a, const lic_edge *b);

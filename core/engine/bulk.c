@@ -382,12 +382,13 @@ static licet_status bulk_at(bulk *b, const lic_snapshot *snapshot, licet_error *
 /* At the revision that the consistency asks for. */
 static licet_status bulk_pinned(bulk *b, const licet_consistency *consistency, licet_error **error)
 {
-    licet_status status = lic_engine_pin(b->engine, consistency, &b->pinned, error);
+    const lic_need need   = { .kind = LIC_NEED_CHECKS, .checks = b->requests, .check_count = b->count };
+    licet_status   status = lic_engine_pin(b->engine, consistency, &need, &b->pinned, error);
 
     if (status != LICET_OK)
         return status;
     status = bulk_at(b, &b->pinned, error);
-    lic_snapshot_unpin(&b->pinned);
+    lic_engine_unpin(&b->pinned);
     return status;
 }
 

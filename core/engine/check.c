@@ -89,20 +89,26 @@ static licet_status check_head(const licet_engine *engine, const licet_check_req
     return status;
 }
 
+static lic_need need_of(const licet_check_request *request)
+{
+    return (lic_need){ .kind = LIC_NEED_CHECKS, .checks = request, .check_count = 1 };
+}
+
 /* A bad shape has to be told before a bad token. */
 static licet_status check_plain(const licet_engine *engine, const licet_check_request *request, licet_result *result,
                                 licet_error **error)
 {
-    lic_snapshot snapshot;
-    licet_status status = lic_question_check("", request, false, error);
+    const lic_need need = need_of(request);
+    lic_snapshot   snapshot;
+    licet_status   status = lic_question_check("", request, false, error);
 
     if (status != LICET_OK)
         return status;
-    status = lic_engine_pin(engine, &request->consistency, &snapshot, error);
+    status = lic_engine_pin(engine, &request->consistency, &need, &snapshot, error);
     if (status != LICET_OK)
         return status;
     status = check_at(engine, &snapshot, request, NULL, result, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     return status;
 }
 
@@ -111,15 +117,16 @@ static licet_status check_under(const licet_engine *engine, const licet_check_re
                                 const lic_context_values *values, size_t wire_bytes, licet_result *result,
                                 licet_error **error)
 {
-    lic_snapshot snapshot;
-    licet_status status = lic_engine_pin(engine, &request->consistency, &snapshot, error);
+    const lic_need need = need_of(request);
+    lic_snapshot   snapshot;
+    licet_status   status = lic_engine_pin(engine, &request->consistency, &need, &snapshot, error);
 
     if (status != LICET_OK)
         return status;
     status = lic_context_size_check("", wire_bytes, error);
     if (status == LICET_OK)
         status = check_at(engine, &snapshot, request, values, result, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     return status;
 }
 

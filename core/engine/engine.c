@@ -138,6 +138,7 @@ static licet_status open_store(licet_engine *engine, licet_str uri, const licet_
                                   .graph     = engine->graph,
                                   .schemas   = &engine->schemas,
                                   .strict    = engine->strict,
+                                  .limits    = &engine->limits,
                                   .committed = tell_feed,
                                   .context   = engine,
                                   .log       = options->log };
@@ -293,20 +294,12 @@ int64_t lic_engine_now_of(void *engine)
 
 /* ------------------------------------------------------------ consistency */
 
-licet_status lic_engine_pin_at(const licet_engine *engine, uint64_t revision, lic_snapshot *snapshot,
-                               licet_error **error)
+licet_status lic_engine_pin_at(const licet_engine *engine, uint64_t revision, const lic_need *need,
+                               lic_snapshot *snapshot, licet_error **error)
 {
-    switch (lic_snapshot_pin_at(engine->graph, revision, snapshot)) {
-    case LIC_PIN_OK:
-        return LICET_OK;
-    case LIC_PIN_EXPIRED:
-        return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
-                        "the revision has left the retained history");
-    case LIC_PIN_FUTURE:
-        break;
-    }
-    return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
-                    "the token names a revision that the store has not reached");
+    if (engine->store->methods->pin_at != NULL)
+        return engine->store->methods->pin_at(engine->store, revision, need, snapshot, error);
+    return lic_revision_pin(engine->graph, revision, snapshot, error);
 }
 
 /* The head is at least as fresh as any token of this store: checked all the same. */
@@ -321,14 +314,14 @@ static licet_status pin_at_least(const licet_engine *engine, uint64_t revision, 
                     "the token names a revision that the store has not reached");
 }
 
-licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency *consistency, lic_snapshot *snapshot,
-                            licet_error **error)
+licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency *consistency, const lic_need *need,
+                            lic_snapshot *snapshot, licet_error **error)
 {
     uint64_t     revision;
     licet_status status;
 
     if (engine->store->methods->pin != NULL)
-        return engine->store->methods->pin(engine->store, consistency, snapshot, error);
+        return engine->store->methods->pin(engine->store, consistency, need, snapshot, error);
     switch (consistency->freshness) {
     case LICET_MINIMIZE_LATENCY:
     case LICET_FULLY_CONSISTENT:
@@ -339,7 +332,7 @@ licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency 
         return status == LICET_OK ? pin_at_least(engine, revision, snapshot, error) : status;
     case LICET_AT_EXACT_SNAPSHOT:
         status = lic_token_read(&engine->identity, consistency->token, &revision, error);
-        return status == LICET_OK ? lic_engine_pin_at(engine, revision, snapshot, error) : status;
+        return status == LICET_OK ? lic_engine_pin_at(engine, revision, need, snapshot, error) : status;
     }
     return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                     "consistency: %d is none of the four kinds", (int)consistency->freshness);
@@ -347,9 +340,10 @@ licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency 
 
 licet_status lic_engine_pin_newest(const licet_engine *engine, lic_snapshot *snapshot, licet_error **error)
 {
-    const licet_consistency newest = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
+    const licet_consistency newest  = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
+    const lic_need          nothing = { .kind = LIC_NEED_NOTHING };
 
-    return lic_engine_pin(engine, &newest, snapshot, error);
+    return lic_engine_pin(engine, &newest, &nothing, snapshot, error);
 }
 
 void lic_engine_token(const licet_engine *engine, uint64_t revision, licet_token *token)

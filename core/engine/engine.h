@@ -62,9 +62,11 @@ static inline void lic_engine_leave(lic_call *call)
     lic_gate_leave(call->lane);
 }
 
-/* Inside a call. Pins the revision that the consistency asks for: INVALID_TOKEN, REVISION_EXPIRED, INVALID_ARGUMENT. */
-licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency *consistency, lic_snapshot *snapshot,
-                            licet_error **error);
+/* Inside a call. Pins the revision that the consistency asks for, of a graph that shows at least what is needed:
+ * INVALID_TOKEN, REVISION_EXPIRED, INVALID_ARGUMENT; UNAVAILABLE, DEADLINE_EXCEEDED, LIMIT_EXCEEDED where a database has
+ * to be asked. */
+licet_status lic_engine_pin(const licet_engine *engine, const licet_consistency *consistency, const lic_need *need,
+                            lic_snapshot *snapshot, licet_error **error);
 
 /* Is the graph's head what the consistency asks for, without a word to the store? */
 static inline bool lic_engine_head_suffices(const licet_engine *engine, const licet_consistency *consistency)
@@ -85,13 +87,25 @@ void lic_engine_token(const licet_engine *engine, uint64_t revision, licet_token
 void lic_engine_outcome_token(const licet_engine *engine, const lic_store_outcome *outcome, licet_token *token);
 
 /* The same for an exact revision. */
-licet_status lic_engine_pin_at(const licet_engine *engine, uint64_t revision, lic_snapshot *snapshot,
-                               licet_error **error);
+licet_status lic_engine_pin_at(const licet_engine *engine, uint64_t revision, const lic_need *need,
+                               lic_snapshot *snapshot, licet_error **error);
+/* Ends either. */
+static inline void lic_engine_unpin(lic_snapshot *snapshot)
+{
+    lic_fetched_unpin(snapshot);
+}
 
-/* The program of a pinned snapshot. */
+/* The schema of a pinned snapshot, and its program. */
+static inline const licet_schema *lic_engine_schema(const licet_engine *engine, const lic_snapshot *snapshot)
+{
+    const lic_fetched *fetched = snapshot->owner;
+
+    return fetched != NULL ? fetched->schema : lic_schemas_at(&engine->schemas, snapshot->revision);
+}
+
 static inline const lic_program *lic_engine_program(const licet_engine *engine, const lic_snapshot *snapshot)
 {
-    return lic_schemas_at(&engine->schemas, snapshot->revision)->program;
+    return lic_engine_schema(engine, snapshot)->program;
 }
 
 /* Nanoseconds since 1970: what expirations are judged by, asked once per request. The system's clock may be put back;

@@ -9,14 +9,15 @@
 #define TIMEOUT_MS 30000u /* as a lookup's */
 
 struct licet_tree {
-    uint64_t      tag;
-    licet_engine *engine; /* held: for its memory, and for names and ids */
-    uint64_t      revision;
-    lic_arena     arena; /* all below */
-    lic_tree      tree;
-    lic_str      *resources; /* by node: "document:readme" */
-    lic_str      *relations;
-    lic_str      *subjects; /* by subject: "group:eng#member" */
+    uint64_t         tag;
+    licet_engine    *engine; /* held: for its memory, and for names and ids */
+    uint64_t         revision;
+    const lic_graph *graph; /* while the texts are made */
+    lic_arena        arena; /* all below */
+    lic_tree         tree;
+    lic_str         *resources; /* by node: "document:readme" */
+    lic_str         *relations;
+    lic_str         *subjects; /* by subject: "group:eng#member" */
 };
 
 static bool is_tree(const licet_tree *tree)
@@ -55,7 +56,7 @@ static lic_str join_text(lic_arena *arena, lic_str type, lic_str id, lic_str rel
 /* The id of LIC_NO_NODE is that of the request's resource: nothing else in a tree can be unknown. */
 static lic_str id_of(const licet_tree *tree, lic_type type, uint32_t node, lic_str unknown)
 {
-    return node == LIC_NO_NODE ? unknown : lic_graph_node_id(tree->engine->graph, type, node);
+    return node == LIC_NO_NODE ? unknown : lic_graph_node_id(tree->graph, type, node);
 }
 
 /* Most nodes are about the object of the one above. */
@@ -120,6 +121,7 @@ static licet_status expand_at(licet_tree *tree, const lic_snapshot *snapshot, co
     lic_eval            eval;
     licet_status        status;
 
+    tree->graph = snapshot->graph;
     lic_object_split(request->resource, &resource);
     LIC_TRY(lic_find_definition(program, resource.type, &definition, error));
     LIC_TRY(lic_find_relation(program, definition, request->permission, &relation, error));
@@ -145,9 +147,12 @@ static licet_status shapes_check(const licet_expand_request *request, licet_erro
 static licet_status tree_new(licet_engine *engine, const licet_expand_request *request, licet_tree **out,
                              licet_error **error)
 {
-    licet_tree  *tree = lic_alloc_zero(engine->memory, sizeof *tree);
-    lic_snapshot snapshot;
-    licet_status status;
+    const lic_need need = { .kind       = LIC_NEED_EXPANSION,
+                            .resource   = request->resource,
+                            .permission = request->permission };
+    licet_tree    *tree = lic_alloc_zero(engine->memory, sizeof *tree);
+    lic_snapshot   snapshot;
+    licet_status   status;
 
     if (tree == NULL)
         return lic_fail_memory(error);
@@ -155,11 +160,11 @@ static licet_status tree_new(licet_engine *engine, const licet_expand_request *r
     tree->engine = engine;
     licet_engine_retain(engine);
     lic_arena_init(&tree->arena, engine->memory);
-    status = lic_engine_pin(engine, &request->consistency, &snapshot, error);
+    status = lic_engine_pin(engine, &request->consistency, &need, &snapshot, error);
     if (status == LICET_OK) {
         tree->revision = snapshot.revision;
         status         = expand_at(tree, &snapshot, request, error);
-        lic_snapshot_unpin(&snapshot);
+        lic_engine_unpin(&snapshot);
     }
     if (status == LICET_OK)
         *out = tree;

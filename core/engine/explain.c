@@ -269,7 +269,8 @@ done:
 static licet_status explain(licet_trace *trace, const licet_check_request *request, lic_arena *arena,
                             licet_error **error)
 {
-    telling            t = { .trace = trace, .request = request };
+    const lic_need     need = { .kind = LIC_NEED_EXPLANATION, .checks = request, .check_count = 1 };
+    telling            t    = { .trace = trace, .request = request };
     lic_context_values values;
     lic_snapshot       snapshot;
     size_t             wire_bytes;
@@ -278,12 +279,12 @@ static licet_status explain(licet_trace *trace, const licet_check_request *reque
     LIC_TRY(lic_request_context_check(request, error));
     LIC_TRY(lic_question_check("", request, false, error));
     LIC_TRY(lic_request_context_read("", request, trace->engine->strict, arena, &values, &wire_bytes, error));
-    LIC_TRY(lic_engine_pin(trace->engine, &request->consistency, &snapshot, error));
+    LIC_TRY(lic_engine_pin(trace->engine, &request->consistency, &need, &snapshot, error));
     t.values   = &values;
     t.snapshot = &snapshot;
     t.program  = lic_engine_program(trace->engine, &snapshot);
     status     = explain_at(&t, wire_bytes, arena, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
 done:
     return status;
 }

@@ -54,6 +54,7 @@ static licet_status first_failure(lic_answers *answers, licet_error **error)
 
 static licet_status ask(lic_answers *answers, const licet_filter_resources_request *request, licet_error **error)
 {
+    lic_need     need;
     lic_snapshot snapshot;
     licet_status status;
 
@@ -61,11 +62,12 @@ static licet_status ask(lic_answers *answers, const licet_filter_resources_reque
     for (size_t i = 0; i < answers->count; i++)
         if (!add_resource(answers, i, request->resource_type, request->resource_ids[i]))
             return lic_fail_memory(error);
-    status = lic_engine_pin(answers->base.engine, &request->consistency, &snapshot, error);
+    need   = (lic_need){ .kind = LIC_NEED_CHECKS, .checks = answers->requests, .check_count = answers->count };
+    status = lic_engine_pin(answers->base.engine, &request->consistency, &need, &snapshot, error);
     if (status != LICET_OK)
         return status;
     status = lic_answers_ask(answers, &snapshot, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     return status == LICET_OK ? first_failure(answers, error) : status;
 }
 

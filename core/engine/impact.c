@@ -159,7 +159,7 @@ static bool list_resource(impact *s, const lic_definition_pair *pair, resource_k
 
     *kind = (resource_kind){ .type         = definition->type,
                              .name         = definition->name,
-                             .node_end     = lic_graph_node_end(s->base.engine->graph, definition->type),
+                             .node_end     = lic_graph_node_end(lic_stream_graph(&s->base), definition->type),
                              .members      = pair->members,
                              .member_count = pair->member_count };
     return list_slots(s, pair, kind);
@@ -180,7 +180,7 @@ static bool list_resources(impact *s)
     return true;
 }
 
-/* Under the write lock: the names grow, and the revision must have no node that is not counted. */
+/* Under the write lock: the names grow, and the stream's revision must have no node that is not counted. */
 static licet_status begin_at(impact *s, const licet_impact_request *request, licet_error **error)
 {
     const licet_engine  *engine         = s->base.engine;
@@ -191,11 +191,10 @@ static licet_status begin_at(impact *s, const licet_impact_request *request, lic
     schema_request.text   = request->text;
     schema_request.strict = engine->strict;
     LIC_TRY(lic_schema_new(engine->memory, engine->names, &schema_request, &s->after, error));
-    LIC_TRY(lic_engine_pin(engine, &request->consistency, &snapshot, error));
-    s->base.revision = snapshot.revision;
-    s->before        = (licet_schema *)lic_schemas_at(&engine->schemas, snapshot.revision);
+    LIC_TRY(lic_stream_pin(&s->base, &snapshot, error));
+    s->before = (licet_schema *)lic_engine_schema(engine, &snapshot);
     licet_schema_retain(s->before);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     LIC_TRY(lic_schema_refusals(&s->arena, engine->names, s->before->program, s->after->program, &s->refusals, error));
     if (!list_subjects(s) || !list_resources(s))
         status = lic_fail_memory(error);
@@ -205,9 +204,16 @@ done:
 
 static licet_status begin(impact *s, const licet_impact_request *request, licet_error **error)
 {
-    lic_graph   *graph = s->base.engine->graph;
-    licet_status status;
+    const licet_filter everything = LICET_FILTER_INIT;
+    const lic_need     all        = { .kind = LIC_NEED_ROWS, .filter = &everything };
+    lic_graph         *graph      = s->base.engine->graph;
+    lic_snapshot       snapshot;
+    licet_status       status = lic_engine_pin(s->base.engine, &request->consistency, &all, &snapshot, error);
 
+    if (status != LICET_OK)
+        return status;
+    lic_stream_keep(&s->base, &snapshot);
+    lic_engine_unpin(&snapshot);
     lic_graph_lock(graph);
     status = begin_at(s, request, error);
     lic_graph_unlock(graph);
@@ -484,9 +490,9 @@ static licet_status print_decision(impact *s, const decision *d, licet_impact *o
     const subject_kind   *by     = &s->subjects[s->subject];
     const lic_member_pair pair   = kind->members[s->member];
 
-    print_object(&s->texts[0], kind->name, lic_graph_node_id(engine->graph, kind->type, s->node));
+    print_object(&s->texts[0], kind->name, lic_graph_node_id(lic_stream_graph(&s->base), kind->type, s->node));
     print_object(&s->texts[1], lic_names_type_name(engine->names, by->type),
-                 lic_graph_node_id(engine->graph, by->type, d->node));
+                 lic_graph_node_id(lic_stream_graph(&s->base), by->type, d->node));
     if (by->relation.size > 0) {
         lic_text_add_char(&s->texts[1], '#');
         lic_text_add(&s->texts[1], by->relation);
@@ -533,14 +539,14 @@ static licet_status decided(impact *s, const lic_snapshot *snapshot, licet_impac
 static licet_status look(impact *s, licet_impact *out, bool *found, bool *is_end, licet_error **error)
 {
     lic_snapshot snapshot;
-    licet_status status = lic_engine_pin_at(s->base.engine, s->base.revision, &snapshot, error);
+    licet_status status = lic_stream_pin(&s->base, &snapshot, error);
 
     if (status != LICET_OK)
         return status;
     status = refused(s, &snapshot, out, found, error);
     if (status == LICET_OK && !*found)
         status = decided(s, &snapshot, out, found, is_end, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     return status;
 }
 

@@ -119,7 +119,7 @@ static licet_status same_schema(licet_import *import, licet_error **error)
         import->schema = (licet_schema *)current;
         licet_schema_retain(import->schema);
     }
-    lic_snapshot_unpin(&head);
+    lic_engine_unpin(&head);
     return import->schema == current ? LICET_OK : fail_replaced(error);
 }
 

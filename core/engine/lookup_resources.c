@@ -110,7 +110,11 @@ done:
 static licet_status pin(lookup *l, const licet_lookup_resources_request *request, lic_snapshot *snapshot,
                         licet_error **error)
 {
-    lic_text bound;
+    const lic_need need = { .kind          = LIC_NEED_RESOURCES,
+                            .resource_type = request->resource_type,
+                            .permission    = request->permission,
+                            .subject       = request->subject };
+    lic_text       bound;
 
     lic_text_init(&bound, l->base.engine->memory);
     lic_text_add_literal(&bound, "resources ");
@@ -119,7 +123,8 @@ static licet_status pin(lookup *l, const licet_lookup_resources_request *request
     lic_paging_bind(&bound, request->subject);
     lic_paging_bind_rest(&bound, &request->consistency, request->limit);
     bound.failed |= !lic_context_print_values(l->values, &bound);
-    return lic_paging_pin(&l->paging, l->base.engine, &request->consistency, request->cursor, &bound, snapshot, error);
+    return lic_paging_pin(&l->paging, l->base.engine, &request->consistency, &need, request->cursor, &bound, snapshot,
+                          error);
 }
 
 static licet_str cursor_of(licet_stream *stream)
@@ -165,13 +170,13 @@ static licet_status read_page(lookup *l, const lic_snapshot *snapshot, licet_err
 static licet_status fetch(lookup *l, licet_error **error)
 {
     lic_snapshot snapshot;
-    licet_status status = lic_engine_pin_at(l->base.engine, l->base.revision, &snapshot, error);
+    licet_status status = lic_stream_pin(&l->base, &snapshot, error);
 
     if (status != LICET_OK)
         return status;
     forget_page(l);
     status = read_page(l, &snapshot, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     if (status != LICET_OK) {
         forget_page(l);
         return status;
@@ -197,9 +202,10 @@ static licet_status next_resource(licet_stream *stream, void *record, bool *foun
     }
     if (l->next == l->page.count)
         return LICET_OK;
-    answer = &l->page.answers[l->next++];
-    resource->resource_id =
-        answer->node == LIC_NO_NODE ? l->subject_id : lic_graph_node_id(stream->engine->graph, l->type, answer->node);
+    answer                         = &l->page.answers[l->next++];
+    resource->resource_id          = answer->node == LIC_NO_NODE
+                                         ? l->subject_id
+                                         : lic_graph_node_id(lic_stream_graph(stream), l->type, answer->node);
     resource->permissionship       = answer->conditional ? LICET_CONDITIONAL_PERMISSION : LICET_HAS_PERMISSION;
     resource->missing              = answer->missing.names;
     resource->missing_count        = answer->missing.count;
@@ -241,11 +247,11 @@ static licet_status fill(lookup *l, const licet_lookup_resources_request *reques
 
     LIC_TRY(read_context(l, request, &wire_bytes, error));
     LIC_TRY(pin(l, request, &snapshot, error));
-    l->base.revision = snapshot.revision;
-    status           = lic_context_size_check("", wire_bytes, error);
+    lic_stream_keep(&l->base, &snapshot);
+    status = lic_context_size_check("", wire_bytes, error);
     if (status == LICET_OK)
         status = resolve(l, &snapshot, request, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
 done:
     return status;
 }

@@ -93,8 +93,13 @@ done:
 static licet_status pin(lookup *l, const licet_lookup_subjects_request *request, lic_snapshot *snapshot,
                         licet_error **error)
 {
-    lic_text     bound;
-    licet_status status;
+    const lic_need need = { .kind             = LIC_NEED_SUBJECTS,
+                            .resource         = request->resource,
+                            .permission       = request->permission,
+                            .subject_type     = request->subject_type,
+                            .subject_relation = request->subject_relation };
+    lic_text       bound;
+    licet_status   status;
 
     lic_text_init(&bound, l->base.engine->memory);
     lic_text_add_literal(&bound, "subjects ");
@@ -105,8 +110,8 @@ static licet_status pin(lookup *l, const licet_lookup_subjects_request *request,
     lic_text_add_char(&bound, request->without_wildcards ? 'w' : ',');
     lic_paging_bind_rest(&bound, &request->consistency, request->limit);
     bound.failed |= !lic_context_print_values(&l->values, &bound);
-    status =
-        lic_paging_pin(&l->paging, l->base.engine, &request->consistency, request->cursor, &bound, snapshot, error);
+    status = lic_paging_pin(&l->paging, l->base.engine, &request->consistency, &need, request->cursor, &bound, snapshot,
+                            error);
     if (status == LICET_OK && l->paging.has_place)
         l->page.from = (uint64_t)l->paging.place.after.subject.node + 1;
     return status;
@@ -121,7 +126,7 @@ static licet_str cursor_of(licet_stream *stream)
 
 static lic_str id_of(const lookup *l, uint32_t node)
 {
-    return node == LIC_NO_NODE ? l->resource_id : lic_graph_node_id(l->base.engine->graph, l->subject_type, node);
+    return node == LIC_NO_NODE ? l->resource_id : lic_graph_node_id(lic_stream_graph(&l->base), l->subject_type, node);
 }
 
 static licet_permissionship permissionship_of(const lic_looked_up *subject)
@@ -169,13 +174,13 @@ static licet_status find_at(lookup *l, const lic_snapshot *snapshot, licet_error
 static licet_status find(lookup *l, licet_error **error)
 {
     lic_snapshot snapshot;
-    licet_status status = lic_engine_pin_at(l->base.engine, l->base.revision, &snapshot, error);
+    licet_status status = lic_stream_pin(&l->base, &snapshot, error);
 
     if (status != LICET_OK)
         return status;
     if (!l->is_nobody)
         status = find_at(l, &snapshot, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     if (status == LICET_OK)
         status = list_excluded(l, error);
     if (status != LICET_OK)
@@ -244,11 +249,11 @@ static licet_status fill(lookup *l, const licet_lookup_subjects_request *request
 
     LIC_TRY(lic_request_context_read("", &asked, l->base.engine->strict, &l->arena, &l->values, &wire_bytes, error));
     LIC_TRY(pin(l, request, &snapshot, error));
-    l->base.revision = snapshot.revision;
-    status           = lic_context_size_check("", wire_bytes, error);
+    lic_stream_keep(&l->base, &snapshot);
+    status = lic_context_size_check("", wire_bytes, error);
     if (status == LICET_OK)
         status = resolve(l, &snapshot, request, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
 done:
     return status;
 }

@@ -25,7 +25,7 @@ void lic_paging_bind_rest(lic_text *bound, const licet_consistency *consistency,
     lic_text_add_char(bound, ',');
 }
 
-static licet_status go_on(lic_paging *paging, const licet_engine *engine, lic_str cursor,
+static licet_status go_on(lic_paging *paging, const licet_engine *engine, const lic_need *need, lic_str cursor,
                           const uint8_t digest[LIC_DIGEST_BYTES], lic_snapshot *snapshot, licet_error **error)
 {
     licet_status status = lic_cursor_read(&engine->identity, cursor, &paging->place, error);
@@ -36,11 +36,12 @@ static licet_status go_on(lic_paging *paging, const licet_engine *engine, lic_st
         return lic_fail_reason(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR", LIC_NOWHERE,
                                "the cursor belongs to another request");
     paging->has_place = true;
-    return lic_engine_pin_at(engine, paging->place.revision, snapshot, error);
+    return lic_engine_pin_at(engine, paging->place.revision, need, snapshot, error);
 }
 
 licet_status lic_paging_pin(lic_paging *paging, const licet_engine *engine, const licet_consistency *consistency,
-                            lic_str cursor, lic_text *bound, lic_snapshot *snapshot, licet_error **error)
+                            const lic_need *need, lic_str cursor, lic_text *bound, lic_snapshot *snapshot,
+                            licet_error **error)
 {
     const bool   failed = bound->failed;
     uint8_t      digest[LIC_DIGEST_BYTES];
@@ -52,8 +53,8 @@ licet_status lic_paging_pin(lic_paging *paging, const licet_engine *engine, cons
     if (failed)
         return lic_fail_memory(error);
     if (lic_str_given(cursor))
-        return go_on(paging, engine, cursor, digest, snapshot, error);
-    status = lic_engine_pin(engine, consistency, snapshot, error);
+        return go_on(paging, engine, need, cursor, digest, snapshot, error);
+    status = lic_engine_pin(engine, consistency, need, snapshot, error);
     if (status != LICET_OK)
         return status;
     memcpy(paging->place.digest, digest, sizeof digest);

@@ -19,9 +19,10 @@ void lic_paging_bind(lic_text *bound, lic_str field);
 void lic_paging_bind_rest(lic_text *bound, const licet_consistency *consistency, uint32_t limit);
 
 /* Pins the revision of the consistency, or that of the cursor, which outranks it and must be of the same request.
- * Takes `bound` and frees it. INVALID_TOKEN, REVISION_EXPIRED, INVALID_ARGUMENT, OUT_OF_MEMORY. */
+ * Takes `bound` and frees it. As lic_engine_pin(), and OUT_OF_MEMORY. */
 licet_status lic_paging_pin(lic_paging *paging, const licet_engine *engine, const licet_consistency *consistency,
-                            lic_str cursor, lic_text *bound, lic_snapshot *snapshot, licet_error **error);
+                            const lic_need *need, lic_str cursor, lic_text *bound, lic_snapshot *snapshot,
+                            licet_error **error);
 
 /* The cursor that goes on after the place; empty while there is none. */
 licet_str lic_paging_cursor(lic_paging *paging, const licet_engine *engine);

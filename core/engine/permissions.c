@@ -99,8 +99,13 @@ static licet_status ask_at(licet_engine *engine, const lic_snapshot *snapshot, c
 static licet_status permissions(licet_engine *engine, const licet_permissions_request *request, licet_stream **stream,
                                 licet_error **error)
 {
-    lic_snapshot snapshot;
-    licet_status status;
+    const lic_need need = { .kind             = LIC_NEED_PERMISSIONS,
+                            .resource         = request->resource,
+                            .permissions      = request->permissions,
+                            .permission_count = request->permission_count,
+                            .subject          = request->subject };
+    lic_snapshot   snapshot;
+    licet_status   status;
 
     if (request->permission_count > LIC_MAX_BULK)
         return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
@@ -109,9 +114,9 @@ static licet_status permissions(licet_engine *engine, const licet_permissions_re
     for (size_t i = 0; i < request->permission_count; i++)
         LIC_TRY(lic_relation_check("permissions", request->permissions[i], error));
     LIC_TRY(lic_subject_check("subject", request->subject, error));
-    LIC_TRY(lic_engine_pin(engine, &request->consistency, &snapshot, error));
+    LIC_TRY(lic_engine_pin(engine, &request->consistency, &need, &snapshot, error));
     status = ask_at(engine, &snapshot, request, stream, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
 done:
     return status;
 }

@@ -29,6 +29,7 @@ static licet_status pin(reading *stream, const licet_read_request *request, lic_
 {
     const licet_engine *engine = stream->base.engine;
     const licet_filter *f      = &request->filter;
+    const lic_need      need   = { .kind = LIC_NEED_ROWS, .filter = f };
     lic_text            bound;
 
     lic_text_init(&bound, engine->memory);
@@ -41,7 +42,8 @@ static licet_status pin(reading *stream, const licet_read_request *request, lic_
     lic_paging_bind(&bound, f->subject_id);
     lic_paging_bind(&bound, f->subject_relation);
     lic_paging_bind_rest(&bound, &request->consistency, request->limit);
-    return lic_paging_pin(&stream->paging, engine, &request->consistency, request->cursor, &bound, snapshot, error);
+    return lic_paging_pin(&stream->paging, engine, &request->consistency, &need, request->cursor, &bound, snapshot,
+                          error);
 }
 
 static bool copy_str(lic_arena *arena, lic_str *s)
@@ -74,10 +76,10 @@ static licet_status stream_fill(reading *stream, const licet_read_request *reque
 
     if (status != LICET_OK)
         return status;
-    stream->base.revision = snapshot.revision;
-    status                = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter,
-                                               use_of(stream->is_export), &stream->filter, stream->is_export ? NULL : error);
-    lic_snapshot_unpin(&snapshot);
+    lic_stream_keep(&stream->base, &snapshot);
+    status = lic_filter_compile(lic_engine_program(stream->base.engine, &snapshot), &request->filter,
+                                use_of(stream->is_export), &stream->filter, stream->is_export ? NULL : error);
+    lic_engine_unpin(&snapshot);
     if (status == LICET_OK && !stream->is_export)
         status = lic_filter_choice_check("filter", &request->filter, LIC_FILTER_READ, error);
     if (status == LICET_NOT_FOUND && stream->is_export) {
@@ -113,14 +115,14 @@ static licet_status fetch(reading *stream, licet_error **error)
     lic_snapshot    snapshot;
     licet_status    status;
 
-    status = lic_engine_pin_at(stream->base.engine, stream->base.revision, &snapshot, error);
+    status = lic_stream_pin(&stream->base, &snapshot, error);
     if (status != LICET_OK)
         return status;
     lic_arena_free(&stream->page_arena);
     stream->next = 0;
     status = store->methods->read(store, &snapshot, &stream->filter, stream->now, after, wanted, &stream->page_arena,
                                   &stream->page, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     if (status != LICET_OK) {
         stream->page = (lic_rows){ NULL, 0 };
         return status;

@@ -24,6 +24,24 @@ void *lic_stream_new(licet_engine *engine, const lic_stream_methods *methods, si
     return stream;
 }
 
+void lic_stream_keep(licet_stream *stream, const lic_snapshot *snapshot)
+{
+    stream->revision = snapshot->revision;
+    stream->fetched  = snapshot->owner;
+    if (stream->fetched != NULL)
+        lic_fetched_retain(stream->fetched);
+}
+
+licet_status lic_stream_pin(const licet_stream *stream, lic_snapshot *snapshot, licet_error **error)
+{
+    const lic_need nothing = { .kind = LIC_NEED_NOTHING };
+
+    if (stream->fetched == NULL)
+        return lic_engine_pin_at(stream->engine, stream->revision, &nothing, snapshot, error);
+    lic_fetched_pin(stream->fetched, stream->revision, snapshot);
+    return LICET_OK;
+}
+
 licet_status lic_stream_enter(licet_stream *stream, lic_stream_kind kind, lic_call *call, licet_error **error)
 {
     const bool   known = is_stream(stream);
@@ -135,6 +153,7 @@ void licet_stream_release(licet_stream *stream)
     engine      = stream->engine;
     stream->tag = 0;
     stream->methods->end(stream);
+    lic_fetched_release(stream->fetched);
     lic_free(engine->memory, stream, stream->size);
     licet_engine_release(engine);
 }

@@ -30,11 +30,22 @@ struct licet_stream {
     const lic_stream_methods *methods;
     licet_engine             *engine; /* held */
     uint64_t                  revision;
-    size_t                    size; /* of the record that this begins, in bytes */
+    lic_fetched              *fetched; /* held: what was fetched for it. NULL: it is of the engine's graph */
+    size_t                    size;    /* of the record that this begins, in bytes */
 };
 
 /* A record of `size` bytes, zero but for its beginning; ends with licet_stream_release(). NULL: out of memory. */
 void *lic_stream_new(licet_engine *engine, const lic_stream_methods *methods, size_t size);
+
+/* The stream is of this snapshot from here on: the revision, and what was fetched for it. */
+void lic_stream_keep(licet_stream *stream, const lic_snapshot *snapshot);
+/* Pins that again: REVISION_EXPIRED. */
+licet_status lic_stream_pin(const licet_stream *stream, lic_snapshot *snapshot, licet_error **error);
+/* Whose nodes its numbers are. */
+static inline const lic_graph *lic_stream_graph(const licet_stream *stream)
+{
+    return stream->fetched != NULL ? stream->fetched->graph : stream->engine->graph;
+}
 
 /* Begins a call that asks a stream of this kind for more: MISUSE for NULL and for any other thing, CLOSED. It ends with
  * lic_engine_leave(). */

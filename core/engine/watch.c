@@ -235,7 +235,8 @@ static licet_status pin(const licet_engine *engine, const licet_watch_request *r
 {
     const licet_consistency from = { lic_str_given(request->since) ? LICET_AT_EXACT_SNAPSHOT : LICET_MINIMIZE_LATENCY,
                                      request->since, false };
-    licet_status status = lic_engine_pin(engine, &from, snapshot, error);
+    const lic_need nothing = { .kind = LIC_NEED_NOTHING };
+    licet_status   status  = lic_engine_pin(engine, &from, &nothing, snapshot, error);
 
     if (status != LICET_OK || !lic_str_given(request->since) ||
         engine->store->methods->keeps(engine->store, snapshot, snapshot->revision))

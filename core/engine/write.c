@@ -231,7 +231,7 @@ static licet_status judging_begin(writing *w)
         return status;
     w->schema = (licet_schema *)lic_schemas_at(&engine->schemas, head.revision);
     licet_schema_retain(w->schema);
-    lic_snapshot_unpin(&head);
+    lic_engine_unpin(&head);
     w->write.schema = w->schema;
     w->write.now    = lic_instant_of(lic_engine_now(engine));
     return LICET_OK;
@@ -486,7 +486,7 @@ static licet_status read_schema(licet_engine *engine, licet_schema **schema, lic
     licet_schema_retain(*schema);
     if (token != NULL)
         lic_engine_token(engine, head.revision, token);
-    lic_snapshot_unpin(&head);
+    lic_engine_unpin(&head);
     if (licet_schema_definition_count(*schema) > 0)
         return LICET_OK;
     licet_schema_release(*schema);

@@ -149,6 +149,7 @@ typedef struct lic_snapshot {
     const lic_delta *past; /* NULL: the revision is the base's or a later one */
     uint64_t         revision;
     uint32_t         reader; /* the slot that is pinned */
+    void            *owner;  /* of who made the graph for this request alone; NULL: nobody did. The graph looks not at it */
 } lic_snapshot;
 
 typedef enum lic_pin {

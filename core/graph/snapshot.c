@@ -18,6 +18,7 @@ void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot)
     snapshot->delta    = atomic_load(&graph->delta);
     snapshot->past     = NULL;
     snapshot->revision = atomic_load(&snapshot->delta->head);
+    snapshot->owner    = NULL;
 }
 
 /* Asks the past too where the revision is older than the base's. false: it was given up just now. */

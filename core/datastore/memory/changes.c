@@ -14,7 +14,7 @@ static bool next_passing(const lic_memory_store *m, const lic_row_test *test, li
     lic_row row;
 
     while (lic_changes_next(changes, change)) {
-        if (lic_memory_row(m, &change->edge, LIC_NO_ATTRIBUTE, NULL, &row) && passes(test, &row))
+        if (lic_memory_row(m, m->graph, &change->edge, LIC_NO_ATTRIBUTE, NULL, &row) && passes(test, &row))
             return true;
     }
     return false;
@@ -35,7 +35,7 @@ static bool fill_update(const lic_memory_store *m, const lic_logged *change, lic
 {
     lic_row row;
 
-    if (!lic_memory_row(m, &change->edge, change->attribute, arena, &row))
+    if (!lic_memory_row(m, m->graph, &change->edge, change->attribute, arena, &row))
         return false;
     update->operation = change->present ? LICET_TOUCH : LICET_DELETE;
     lic_row_relationship(m->names, &row, &update->relationship);

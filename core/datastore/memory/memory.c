@@ -36,9 +36,9 @@ static licet_status annotate(lic_memory_store *m, lic_str metadata, licet_error 
     return lic_notes_add(&m->notes, lic_graph_head(m->graph) + 1, metadata) ? LICET_OK : lic_fail_memory(error);
 }
 
-static lic_str id_of(const lic_memory_store *m, lic_ref end)
+static lic_str id_of(const lic_memory_store *m, const lic_graph *graph, lic_ref end)
 {
-    return lic_graph_node_id(m->graph, lic_names_type_of(m->names, end.slot), end.node);
+    return lic_graph_node_id(graph, lic_names_type_of(m->names, end.slot), end.node);
 }
 
 lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change *change)
@@ -54,7 +54,7 @@ lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change 
 
 licet_status lic_memory_fail_exists(const lic_memory_store *m, lic_edge edge, licet_error **error)
 {
-    lic_row            row = { edge, id_of(m, edge.resource), id_of(m, edge.subject), NULL };
+    lic_row            row = { edge, id_of(m, m->graph, edge.resource), id_of(m, m->graph, edge.subject), NULL };
     licet_relationship relationship;
 
     lic_row_relationship(m->names, &row, &relationship);
@@ -367,11 +367,12 @@ static licet_status memory_erase(lic_store *store, const lic_store_write *write,
     return status;
 }
 
-bool lic_memory_row(const lic_memory_store *m, const lic_edge *edge, uint32_t attribute, lic_arena *arena, lic_row *row)
+bool lic_memory_row(const lic_memory_store *m, const lic_graph *graph, const lic_edge *edge, uint32_t attribute,
+                    lic_arena *arena, lic_row *row)
 {
-    const lic_attribute *content = lic_graph_attribute(m->graph, attribute);
+    const lic_attribute *content = lic_graph_attribute(graph, attribute);
 
-    *row = (lic_row){ *edge, id_of(m, edge->resource), id_of(m, edge->subject), NULL };
+    *row = (lic_row){ *edge, id_of(m, graph, edge->resource), id_of(m, graph, edge->subject), NULL };
     if (content != NULL)
         row->attribute = lic_row_attribute_new(arena, content);
     return content == NULL || row->attribute != NULL;
@@ -390,7 +391,7 @@ static licet_status memory_read(lic_store *store, const lic_snapshot *snapshot, 
         (rows->items = lic_new_array(arena, edges.count, lic_row)) == NULL)
         status = lic_fail_memory(error);
     for (size_t i = 0; i < edges.count && status == LICET_OK; i++) {
-        if (!lic_memory_row(m, &edges.items[i].edge, edges.items[i].attribute, arena, &rows->items[i]))
+        if (!lic_memory_row(m, snapshot->graph, &edges.items[i].edge, edges.items[i].attribute, arena, &rows->items[i]))
             status = lic_fail_memory(error);
     }
     rows->count = status == LICET_OK ? edges.count : 0;

@@ -38,10 +38,10 @@ bool lic_memory_attribute(const lic_memory_store *m, lic_store_change *change, u
 /* ALREADY_EXISTS, with the relationship's text. */
 licet_status lic_memory_fail_exists(const lic_memory_store *m, lic_edge edge, licet_error **error);
 
-/* Of a pinned snapshot. The row's ids are the graph's and live as long as it does; its attribute is the
+/* Of a pinned snapshot of the graph. The row's ids are the graph's and live as long as it does; its attribute is the
  * arena's. false: out of memory. */
-bool lic_memory_row(const lic_memory_store *m, const lic_edge *edge, uint32_t attribute, lic_arena *arena,
-                    lic_row *row);
+bool lic_memory_row(const lic_memory_store *m, const lic_graph *graph, const lic_edge *edge, uint32_t attribute,
+                    lic_arena *arena, lic_row *row);
 
 /* Of the store's methods. */
 licet_status lic_memory_changes(lic_store *store, const lic_snapshot *snapshot, uint64_t after, uint64_t through,

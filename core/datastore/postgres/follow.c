@@ -61,9 +61,14 @@ static bool is_hopeless(const licet_error *problem)
     return status == LICET_INVALID_ARGUMENT || status == LICET_OUT_OF_MEMORY || status == LICET_UNSUPPORTED;
 }
 
-/* The link is no good any more, or what came over it was not: the thread starts again. Takes the problem. */
-static void fall_back(lic_pg_follower *f, licet_error *problem)
+/* The link is no good any more, or what came over it was not: the thread starts again. Takes the problem. What does not
+ * fit into memory is fetched from now on, if that is left to us; the thread goes on trying. */
+static void fall_back(lic_pg_store *store, licet_error *problem)
 {
+    lic_pg_follower *f = &store->follower;
+
+    if (store->mode == LICET_MODE_AUTO && licet_error_status(problem) == LICET_OUT_OF_MEMORY)
+        atomic_store_explicit(&store->is_too_large, true, memory_order_relaxed);
     set_problem(f, problem);
     f->phase = is_hopeless(problem) ? LIC_PG_BROKEN : LIC_PG_CONNECTING;
     lic_waiters_wake(&f->work);
@@ -105,9 +110,9 @@ static void finish(lic_pg_store *store, licet_status status, bool too_much, lice
         confirm(store, f->begun);
     else if (status == LICET_OK) {
         f->standing.is_loaded = false;
-        fall_back(f, NULL);
+        fall_back(store, NULL);
     } else
-        fall_back(f, lic_error_copy(*error));
+        fall_back(store, lic_error_copy(*error));
     wake(f);
 }
 
@@ -217,8 +222,12 @@ static licet_status await_number(lic_pg_store *store, uint64_t number, uint64_t 
 
 licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error **error)
 {
-    lic_pg_follower *f      = &store->follower;
-    licet_status     status = lic_pg_follow_begin(store, error);
+    lic_pg_follower *f = &store->follower;
+    licet_status     status;
+
+    if (lic_pg_fetches_all(store))
+        return lic_pg_learn_schema(store, until_ms, error);
+    status = lic_pg_follow_begin(store, error);
 
     if (status != LICET_OK)
         return status;
@@ -235,8 +244,12 @@ static bool is_fresh(const lic_pg_store *store)
 
 licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_error **error)
 {
-    lic_pg_follower *f      = &store->follower;
-    licet_status     status = lic_pg_follow_begin(store, error);
+    lic_pg_follower *f = &store->follower;
+    licet_status     status;
+
+    if (lic_pg_fetches_all(store))
+        return lic_pg_learn_schema(store, until_ms, error);
+    status = lic_pg_follow_begin(store, error);
 
     if (status != LICET_OK)
         return status;
@@ -314,7 +327,7 @@ static bool start_again(lic_pg_store *store)
         wake(f);
         return true;
     }
-    fall_back(f, error);
+    fall_back(store, error);
     return false;
 }
 

@@ -3,6 +3,7 @@
 #define LIC_DATASTORE_POSTGRES_STATE_H
 
 #include "datastore/datastore.h"
+#include "datastore/postgres/fetch_sql.h"
 #include "datastore/postgres/follow.h"
 #include "datastore/postgres/marks.h"
 #include "datastore/postgres/pool.h"
@@ -29,6 +30,11 @@ typedef struct lic_pg_store {
     const lic_pg_statements *statements;
     lic_pg_bell              bell;
     lic_pg_marks             marks; /* local revisions and what they are in the database */
+    const lic_pg_fetches    *fetches;
+    _Atomic bool             is_too_large; /* mode auto: the graph did not fit into memory */
+    _Atomic uint64_t         prefetches;   /* statistics */
+    lic_mutex                schema_lock;  /* who puts a schema into a replica that does not follow */
+    bool                     has_schema_lock;
     lic_pg_pool             *pool;
     lic_pg_follower          follower;
 } lic_pg_store;
@@ -46,6 +52,21 @@ static inline lic_pg_wait lic_pg_store_wait(const lic_pg_store *store, uint64_t 
 /* A catch-up of more rows than this is a load. */
 #define LIC_PG_MOST_CHANGES 200000
 
+/* Does every request fetch what it needs? */
+static inline bool lic_pg_fetches_all(const lic_pg_store *store)
+{
+    return store->mode == LICET_MODE_PREFETCH || atomic_load_explicit(&store->is_too_large, memory_order_relaxed);
+}
+
+/* Makes known which database it is that a link leads to, if that is not known. */
+licet_status lic_pg_meet(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error);
+/* Makes the schema in force known to a store that does not follow. */
+licet_status lic_pg_learn_schema(lic_pg_store *store, uint64_t until_ms, licet_error **error);
+
+/* Fetches what is needed, as of a snapshot or of now (NULL), and pins that. *current: what the server shows; may be NULL. */
+licet_status lic_pg_fetch(lic_pg_store *store, const lic_need *need, const lic_pg_snapshot *at, uint64_t until_ms,
+                          lic_arena *arena, lic_pg_snapshot *current, lic_snapshot *snapshot, licet_error **error);
+
 /* To whoever runs the application. Not under a lock. */
 void lic_pg_log(const lic_pg_store *store, licet_log_level level, lic_str message);
 
@@ -56,7 +77,12 @@ licet_status lic_pg_schema_option(const licet_options *options, lic_str *schema,
 licet_status lic_pg_read_schema(lic_pg_store *store, lic_pg_link *link, uint64_t version, lic_pg_wait wait,
                                 licet_schema **schema, licet_error **error);
 
-/* Of the store's methods: write.c, schema.c, import.c. */
+/* Of the store's methods: pin.c, write.c, schema.c, import.c. */
+licet_status lic_pg_pin(lic_store *store, const licet_consistency *consistency, const lic_need *need,
+                        lic_snapshot *snapshot, licet_error **error);
+licet_status lic_pg_pin_at(lic_store *store, uint64_t revision, const lic_need *need, lic_snapshot *snapshot,
+                           licet_error **error);
+void         lic_pg_token(lic_store *store, uint64_t revision, licet_token *token);
 licet_status lic_pg_apply(lic_store *store, const lic_store_write *write, lic_store_change *changes, size_t count,
                           lic_store_outcome *outcome, licet_error **error);
 licet_status lic_pg_erase(lic_store *store, const lic_store_write *write, const lic_store_erasure *erasure,

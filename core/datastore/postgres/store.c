@@ -1,4 +1,4 @@
-/* The store itself: what a consistency asks for, its beginning, its end, and forks. */
+/* The store itself: its beginning, its end, and forks. What a consistency asks for is in pin.c. */
 #include "datastore/postgres/postgres.h"
 
 #include "base/clock.h"
@@ -6,166 +6,6 @@
 #include "datastore/postgres/state.h"
 
 #define SERVER_MS_MORE 1000u /* the server gives up a little after we have */
-
-/* ------------------------------------------------------------------------ pin */
-
-static licet_status fail_would_block(licet_error **error)
-{
-    return lic_fail_reason(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "WOULD_BLOCK", LIC_NOWHERE,
-                           "the answer needs the database, and the call must not wait");
-}
-
-static licet_status fail_not_reached(licet_error **error)
-{
-    return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
-                    "the token names a revision that the database has not reached");
-}
-
-static licet_status fail_other(licet_error **error)
-{
-    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
-                    "the database is being replaced by another one, or has another past than before");
-}
-
-static bool is_fresh(const lic_pg_store *store)
-{
-    return lic_monotonic_coarse_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
-}
-
-/* Is the database still the one that a token was read or made by? */
-static bool is_identity(lic_pg_store *store, const lic_pg_identity *identity)
-{
-    lic_pg_identity now;
-
-    return lic_pg_follow_identity(store, &now) && now.timeline == identity->timeline &&
-           memcmp(now.mark, identity->mark, sizeof now.mark) == 0;
-}
-
-/* A token can be read only when it is known what the database is. */
-static licet_status read_token(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
-                               lic_arena *arena, lic_pg_identity *identity, lic_pg_snapshot *wanted, bool *exact,
-                               licet_error **error)
-{
-    licet_status status = LICET_OK;
-
-    if (!lic_pg_follow_identity(store, identity)) {
-        if (consistency->no_wait)
-            return fail_would_block(error);
-        status = lic_pg_catch_up(store, until_ms, error);
-        if (status != LICET_OK)
-            return status;
-        if (!lic_pg_follow_identity(store, identity))
-            return fail_other(error);
-    }
-    return lic_pg_token_read(identity, arena, consistency->token, wanted, exact, error);
-}
-
-/* After a catch-up that began later the graph shows all that any token of this database can name. */
-static licet_status reach(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
-                          const lic_pg_snapshot *wanted, licet_error **error)
-{
-    licet_status status;
-
-    if (lic_pg_marks_reach(&store->marks, wanted))
-        return LICET_OK;
-    if (consistency->no_wait)
-        return fail_would_block(error);
-    status = lic_pg_catch_up(store, until_ms, error);
-    if (status == LICET_OK && !lic_pg_marks_reach(&store->marks, wanted))
-        status = fail_not_reached(error);
-    return status;
-}
-
-static licet_status pin_exactly(lic_pg_store *store, const lic_pg_snapshot *wanted, bool exact, lic_snapshot *snapshot,
-                                licet_error **error)
-{
-    uint64_t revision;
-
-    if (!exact)
-        return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
-                        "the token is of a moment with too many open transactions: it says \"at least\" only");
-    if (lic_pg_marks_find(&store->marks, wanted, &revision) &&
-        lic_snapshot_pin_at(store->host.graph, revision, snapshot) == LIC_PIN_OK)
-        return LICET_OK;
-    return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
-                    "the revision is not in the history that this process has");
-}
-
-static licet_status pin_token(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
-                              lic_snapshot *snapshot, licet_error **error)
-{
-    lic_arena       arena;
-    lic_pg_identity identity;
-    lic_pg_snapshot wanted;
-    bool            exact;
-    licet_status    status;
-
-    lic_arena_init(&arena, store->host.memory);
-    LIC_TRY(read_token(store, consistency, until_ms, &arena, &identity, &wanted, &exact, error));
-    LIC_TRY(reach(store, consistency, until_ms, &wanted, error));
-    if (consistency->freshness == LICET_AT_EXACT_SNAPSHOT)
-        status = pin_exactly(store, &wanted, exact, snapshot, error);
-    else
-        lic_snapshot_pin(store->host.graph, snapshot);
-    if (status == LICET_OK && !is_identity(store, &identity)) {
-        lic_snapshot_unpin(snapshot);
-        status = fail_other(error);
-    }
-done:
-    lic_arena_free(&arena);
-    return status;
-}
-
-/* The head, once it is what is asked for. */
-static licet_status pin_head(lic_pg_store *store, const licet_consistency *consistency, uint64_t until_ms,
-                             lic_snapshot *snapshot, licet_error **error)
-{
-    const bool   full   = consistency->freshness == LICET_FULLY_CONSISTENT;
-    licet_status status = LICET_OK;
-
-    if (full || !is_fresh(store)) {
-        if (consistency->no_wait)
-            return fail_would_block(error);
-        status = full ? lic_pg_catch_up(store, until_ms, error) : lic_pg_await_fresh(store, until_ms, error);
-    }
-    if (status == LICET_OK)
-        lic_snapshot_pin(store->host.graph, snapshot);
-    return status;
-}
-
-static licet_status pg_pin(lic_store *base, const licet_consistency *consistency, lic_snapshot *snapshot,
-                           licet_error **error)
-{
-    lic_pg_store  *store    = lic_pg_store_of(base);
-    const uint64_t until_ms = lic_monotonic_ms() + store->limits.wait_timeout_ms;
-
-    switch (consistency->freshness) {
-    case LICET_MINIMIZE_LATENCY:
-    case LICET_FULLY_CONSISTENT:
-        return pin_head(store, consistency, until_ms, snapshot, error);
-    case LICET_AT_LEAST_AS_FRESH:
-    case LICET_AT_EXACT_SNAPSHOT:
-        return pin_token(store, consistency, until_ms, snapshot, error);
-    }
-    return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
-                    "consistency: %d is none of the four kinds", (int)consistency->freshness);
-}
-
-static void pg_token(lic_store *base, uint64_t revision, licet_token *token)
-{
-    lic_pg_store   *store = lic_pg_store_of(base);
-    lic_pg_identity identity;
-    lic_pg_snapshot snapshot;
-    lic_arena       arena;
-
-    *token = (licet_token){ { 0 } };
-    lic_arena_init(&arena, store->host.memory);
-    if (lic_pg_follow_identity(store, &identity) &&
-        lic_pg_marks_snapshot(&store->marks, revision, &arena, &snapshot, NULL) == LICET_OK &&
-        is_identity(store, &identity))
-        (void)lic_pg_token_make(&identity, &snapshot, token);
-    lic_arena_free(&arena);
-}
 
 static licet_status pg_await(lic_store *base, uint64_t until_ms, licet_error **error)
 {
@@ -205,9 +45,11 @@ static void pg_measure(lic_store *base, licet_stats *stats)
     lic_pg_follower *f     = &store->follower;
     const uint64_t   until = atomic_load_explicit(&base->fresh_until_ms, memory_order_acquire);
     const uint64_t   now   = lic_monotonic_ms();
+    lic_pg_identity  identity;
 
-    stats->mode     = LICET_MODE_FOLLOW;
-    stats->is_ready = is_fresh(store);
+    stats->mode       = lic_pg_fetches_all(store) ? LICET_MODE_PREFETCH : LICET_MODE_FOLLOW;
+    stats->is_ready   = now < until || (stats->mode == LICET_MODE_PREFETCH && lic_pg_follow_identity(store, &identity));
+    stats->prefetches = atomic_load_explicit(&store->prefetches, memory_order_relaxed);
     if (until != 0 && now + store->limits.max_staleness_ms > until)
         stats->staleness_ms = now + store->limits.max_staleness_ms - until;
     stats->round_trips = lic_pg_pool_round_trips(store->pool);
@@ -232,6 +74,7 @@ static void pg_before_fork(lic_store *base)
 {
     lic_pg_store *store = lic_pg_store_of(base);
 
+    lic_mutex_lock(&store->schema_lock);
     lic_pg_follow_before_fork(store);
     lic_pg_pool_before_fork(store->pool);
     lic_pg_marks_before_fork(&store->marks);
@@ -244,6 +87,7 @@ static void pg_after_fork_parent(lic_store *base)
     lic_pg_marks_after_fork_parent(&store->marks);
     lic_pg_pool_after_fork_parent(store->pool);
     lic_pg_follow_after_fork_parent(store);
+    lic_mutex_unlock(&store->schema_lock);
 }
 
 static void pg_after_fork_child(lic_store *base)
@@ -253,6 +97,7 @@ static void pg_after_fork_child(lic_store *base)
     lic_pg_marks_after_fork_child(&store->marks, lic_graph_head(store->host.graph));
     lic_pg_pool_after_fork_child(store->pool);
     lic_pg_follow_after_fork_child(store);
+    lic_mutex_unlock(&store->schema_lock);
     store->replica->methods->after_fork_child(store->replica);
 }
 
@@ -279,6 +124,8 @@ static void pg_free(lic_store *base)
     lic_pg_marks_free(&store->marks);
     if (store->replica != NULL)
         store->replica->methods->free(store->replica);
+    if (store->has_schema_lock)
+        lic_mutex_destroy(&store->schema_lock);
     lic_pg_conninfo_free(store->conninfo);
     lic_pg_bell_free(&store->bell);
     lic_arena_free(&store->arena);
@@ -286,8 +133,9 @@ static void pg_free(lic_store *base)
 }
 
 static const lic_store_methods methods = {
-    .pin               = pg_pin,
-    .token             = pg_token,
+    .pin               = lic_pg_pin,
+    .pin_at            = lic_pg_pin_at,
+    .token             = lic_pg_token,
     .await             = pg_await,
     .apply             = lic_pg_apply,
     .erase             = lic_pg_erase,
@@ -336,12 +184,15 @@ static licet_status store_fill(lic_pg_store *store, licet_str uri, const licet_o
                                            .statement_timeout_ms = 0,
                                            .generic_plans        = true };
     store->statements = lic_pg_statements_new(&store->arena, schema);
-    if (store->replica == NULL || !lic_str_given(store->settings.schema) || store->statements == NULL)
+    store->fetches    = lic_pg_fetches_new(&store->arena, schema);
+    if (store->replica == NULL || !lic_str_given(store->settings.schema) || store->statements == NULL ||
+        store->fetches == NULL)
         return lic_fail_memory(error);
     if (!lic_pg_bell_init(&store->bell))
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                         "the process has no descriptors left");
-    if (!lic_pg_marks_init(&store->marks, memory) || !lic_pg_follower_init(&store->follower))
+    store->has_schema_lock = lic_mutex_init(&store->schema_lock);
+    if (!lic_pg_marks_init(&store->marks, memory) || !lic_pg_follower_init(&store->follower) || !store->has_schema_lock)
         return lic_fail_memory(error);
     store->pool = lic_pg_pool_new(memory, store->conninfo, &store->settings, options->max_connections, &store->bell);
     return store->pool != NULL ? LICET_OK : lic_fail_memory(error);
