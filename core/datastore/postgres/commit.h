@@ -1,12 +1,12 @@
 /* A transaction that is committed once, or known not to be.
  *
  * An answer that doesn't come says nothing: the COMMIT may have been done, or may still be. So each transaction has a
- * random number that its row of tx holds, and who gets no answer asks for it on another link. Asking takes the number if
- * nobody has it, so that "not done" stays true (sql/outcome.sql). What can't be found out before the deadline is told as
- * such: UNAVAILABLE, reason MAY_HAVE_BEEN_APPLIED. A part of the time is kept for asking.
+ * random number that its row of tx holds, and who gets no answer asks for it on another link. Asking takes the number
+ * if nobody has it, so that "not done" stays true (sql/outcome.sql). What can't be found out before the deadline is
+ * told as such: UNAVAILABLE, reason MAY_HAVE_BEEN_APPLIED. A part of the time is kept for asking.
  *
- * What failed for another transaction's sake (40001, 40P01) or was not done because the connection broke is run again, a
- * few times, within the deadline. */
+ * What failed for another transaction's sake (40001, 40P01) or was not done because the connection broke is run again,
+ * a few times, within the deadline. */
 #ifndef LIC_DATASTORE_POSTGRES_COMMIT_H
 #define LIC_DATASTORE_POSTGRES_COMMIT_H
 

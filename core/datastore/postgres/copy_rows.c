@@ -88,8 +88,8 @@ static lic_str cut_value(lic_str *values)
     return lic_str_trim(value);
 }
 
-/* Of "Key (rt, ri, rr, st, si, sr)=(document, a, viewer, user, b, ...) already exists.", whatever the server's language.
- * false: it says nothing, for want of a right. */
+/* Of "Key (rt, ri, rr, st, si, sr)=(document, a, viewer, user, b, ...) already exists.", whatever the server's
+ * language. false: it says nothing, for want of a right. */
 static bool read_key(const char *detail, licet_relationship *relationship)
 {
     const char *begin = strstr(detail, ")=(");

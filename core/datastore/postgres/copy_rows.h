@@ -8,8 +8,8 @@
 /* Appends a change's row. */
 void lic_pg_copy_row(lic_text *out, const lic_names *names, const lic_store_change *change);
 
-/* Puts what has piled up, if it is much or `all` of it is to go, and empties the buffer. OUT_OF_MEMORY for a buffer that
- * has failed; else as lic_pg_copy_put(). */
+/* Puts what has piled up, if it is much or `all` of it is to go, and empties the buffer. OUT_OF_MEMORY for a buffer
+ * that has failed; else as lic_pg_copy_put(). */
 licet_status lic_pg_copy_flush(lic_text *rows, bool all, lic_pg_link *link, lic_pg_wait wait, licet_error **error);
 
 /* After a copy has failed: ALREADY_EXISTS, with the relationship's name, if it is for a row that is there already. Else

@@ -1,5 +1,5 @@
-/* Imports: one transaction on a link of its own, whose rows go by COPY as they come. The locks of a write and the look at
- * the schema come last, just before the COMMIT: rows that nobody sees yet are in nobody's way, and a schema may be
+/* Imports: one transaction on a link of its own, whose rows go by COPY as they come. The locks of a write and the look
+ * at the schema come last, just before the COMMIT: rows that nobody sees yet are in nobody's way, and a schema may be
  * written meanwhile (then the import fails). What is there already, or is in the import twice, is told at the end too,
  * since nothing of an import is remembered here. */
 #include <stdio.h>

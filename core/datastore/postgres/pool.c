@@ -1,5 +1,5 @@
-/* The pool: a fixed number of places, each empty, opening, idle or lent. One thread fills them, one at a time, while more
- * callers wait than links are idle.
+/* The pool: a fixed number of places, each empty, opening, idle or lent. One thread fills them, one at a time, while
+ * more callers wait than links are idle.
  *
  * An idle link that has something to read is closed and not asked what it is: nobody asked it anything, so it is the
  * server's goodbye, or settings that changed. */
@@ -400,8 +400,8 @@ void lic_pg_pool_after_fork_parent(lic_pg_pool *pool)
     lic_mutex_unlock(&pool->lock);
 }
 
-/* Who waited or had a link lent is gone; the locks of those who waited can't be used again. If there is no memory for new
- * ones the pool is as good as closed. */
+/* Who waited or had a link lent is gone; the locks of those who waited can't be used again. If there is no memory for
+ * new ones the pool is as good as closed. */
 void lic_pg_pool_after_fork_child(lic_pg_pool *pool)
 {
     for (uint32_t i = 0; i < pool->most; i++) {

@@ -1,12 +1,10 @@
 /* Schemas: judged against all that is stored, while nobody can write. In one transaction: the store's lock, a catch-up
  * (over the follower's link), the judging, the new schema, COMMIT.
  *
- * What is stored is read through the store's own method, of the graph's head, which is the truth while the lock is held;
- * a store without a graph answers it from the database. */
+ * What is stored is read through the store's own method, of the graph's head, which is the truth while the lock is
+ * held; a store without a graph answers it from the database. */
 #include <stdio.h>
 
-#include "base/hash.h"
-#include "base/map.h"
 #include "datastore/postgres/commit.h"
 #include "datastore/postgres/copy_rows.h"
 #include "datastore/postgres/request.h"
@@ -15,13 +13,13 @@
 #define VERSION_BYTES 24
 
 typedef struct changing {
-    lic_pg_store            *store;
-    const licet_schema      *schema; /* the new one */
-    lic_instant              now;
-    lic_text                 request;
-    bool                     loads; /* into an empty store, with these, distinct */
-    const lic_store_change **rows;
-    size_t                   row_count;
+    lic_pg_store           *store;
+    const licet_schema     *schema; /* the new one */
+    lic_instant             now;
+    lic_text                request;
+    bool                    loads; /* into an empty store, with these, distinct */
+    const lic_store_change *rows;
+    size_t                  row_count;
 } changing;
 
 /* ------------------------------------------------------------ judging */
@@ -99,7 +97,7 @@ static licet_status copy_rows(changing *c, lic_pg_link *link, uint64_t version, 
     LIC_TRY(run_and_forget(c, link, LIC_PG_IMPORT, parameters, wait, error));
     LIC_TRY(lic_pg_copy_in(link, c->store->statements->import_rows, wait, error));
     for (size_t i = 0; i < c->row_count && status == LICET_OK; i++) {
-        lic_pg_copy_row(&rows, c->store->host.names, c->rows[i]);
+        lic_pg_copy_row(&rows, c->store->host.names, &c->rows[i]);
         status = lic_pg_copy_flush(&rows, false, link, wait, error);
     }
     if (status == LICET_OK)
@@ -160,63 +158,13 @@ licet_status lic_pg_replace_schema(lic_store *base, licet_schema **schema, lic_i
     return change(&c, schema, outcome, error);
 }
 
-/* ------------------------------------------------------------ loading */
-
-/* The six names; not given when memory ran out. */
-static lic_str key_of(lic_arena *arena, const lic_store_change *change)
-{
-    const lic_slot slots[2] = { change->typed.resource, change->typed.subject };
-    const size_t   size     = sizeof slots + change->resource_id.size + 1 + change->subject_id.size;
-    char          *key      = lic_arena_alloc(arena, size);
-    char          *at       = key;
-
-    if (key == NULL)
-        return (lic_str){ NULL, 0 };
-    memcpy(at, slots, sizeof slots);
-    at += sizeof slots;
-    memcpy(at, change->resource_id.data, change->resource_id.size);
-    at += change->resource_id.size;
-    *at++ = '#'; /* in no id */
-    memcpy(at, change->subject_id.data, change->subject_id.size);
-    return (lic_str){ key, size };
-}
-
-/* Each relationship once: the last one of those with its names. */
-static licet_status collect_rows(changing *c, lic_arena *arena, const lic_store_change *changes, size_t count,
-                                 licet_error **error)
-{
-    licet_status status = LICET_OK;
-    lic_map      seen;
-
-    c->rows = lic_new_array(arena, count, const lic_store_change *);
-    if (c->rows == NULL || count >= LIC_MAP_NONE)
-        return lic_fail_memory(error);
-    lic_map_init(&seen, c->store->host.memory, lic_random_key());
-    for (size_t i = count; i > 0 && status == LICET_OK; i--) {
-        const lic_str key = key_of(arena, &changes[i - 1]);
-        uint32_t      first;
-
-        if (!lic_str_given(key) || !lic_map_add(&seen, key, (uint32_t)i, &first))
-            status = lic_fail_memory(error);
-        else if (first == i)
-            c->rows[c->row_count++] = &changes[i - 1];
-    }
-    lic_map_free(&seen);
-    return status;
-}
-
 licet_status lic_pg_load(lic_store *base, licet_schema **schema, lic_store_change *changes, size_t count,
                          licet_error **error)
 {
-    changing          c = { .store = lic_pg_store_of(base), .schema = *schema, .loads = true };
     lic_store_outcome outcome;
-    lic_arena         arena;
-    licet_status      status;
+    changing          c = {
+                 .store = lic_pg_store_of(base), .schema = *schema, .loads = true, .rows = changes, .row_count = count
+    };
 
-    lic_arena_init(&arena, c.store->host.memory);
-    LIC_TRY(collect_rows(&c, &arena, changes, count, error));
-    LIC_TRY(change(&c, schema, &outcome, error));
-done:
-    lic_arena_free(&arena);
-    return status;
+    return change(&c, schema, &outcome, error);
 }

@@ -11,21 +11,20 @@
 #define VERSIONS(condition, order) \
     "(SELECT " LIC_PG_ROW_COLUMNS ", deleted_xid FROM {schema}.rel WHERE " condition " ORDER BY " order " LIMIT $3)"
 #define DEAD "deleted_xid < '9223372036854775807'"
+#define CREATED_SINCE VERSIONS("created_xid >= $1::xid8", "created_xid")
+#define CREATED_BY VERSIONS("created_xid = ANY ($2::xid8[])", "created_xid")
+#define DELETED_SINCE VERSIONS("deleted_xid >= $1::xid8 AND " DEAD, "deleted_xid")
+#define DELETED_BY VERSIONS("deleted_xid = ANY ($2::xid8[]) AND " DEAD, "deleted_xid")
+#define CHANGES CREATED_SINCE " UNION ALL " CREATED_BY " UNION ALL " DELETED_SINCE " UNION ALL " DELETED_BY
 #define IN_FORCE "coalesce((SELECT version FROM {schema}.zed ORDER BY version DESC LIMIT 1), 0)::bigint"
 
 static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
-    [LIC_PG_PROBE] = "SELECT pg_current_snapshot(), clock_timestamp()",
-    [LIC_PG_CATCH_UP] =
-        "SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", c.* "
-        "FROM {schema}.meta m LEFT JOIN (" VERSIONS("created_xid >= $1::xid8", "created_xid") " UNION ALL " VERSIONS(
-            "created_xid = ANY ($2::xid8[])",
-            "created_xid") " UNION ALL " VERSIONS("deleted_xid >= $1::xid8 AND " DEAD,
-                                                  "deleted_xid") " UNION ALL " VERSIONS("deleted_xid = ANY "
-                                                                                        "($2::xid8[]) AND " DEAD,
-                                                                                        "deleted_xid") ") c ON true",
+    [LIC_PG_PROBE]    = "SELECT pg_current_snapshot(), clock_timestamp()",
+    [LIC_PG_CATCH_UP] = ("SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", c.* "
+                         "FROM {schema}.meta m LEFT JOIN (" CHANGES ") c ON true"),
     [LIC_PG_BEGIN_LOAD] =
-        "SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", m.token_key "
-        "FROM {schema}.meta m",
+        ("SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", m.token_key "
+         "FROM {schema}.meta m"),
     [LIC_PG_SCHEMA_TEXT]  = "SELECT text FROM {schema}.zed WHERE version = $1::bigint",
     [LIC_PG_WRITE]        = "SELECT snapshot, xid, schema FROM {schema}._write($1::jsonb, $2::bigint, $3::uuid)",
     [LIC_PG_DELETE]       = ("SELECT snapshot, xid, schema, deleted "
@@ -37,7 +36,7 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
     [LIC_PG_COLLECT]      = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
 };
 
-/* The guard of rel is opened, as our functions do (sql/guard.sql): it stops mistakes, and nobody reaches past his grants. */
+/* The guard of rel is opened, as our functions do (sql/guard.sql): it stops mistakes; what is allowed is for grants. */
 static const char import_begin[] = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL licet.writer = '{schema}'";
 static const char import_rows[] = "COPY {schema}.rel (rt, ri, rr, st, si, sr, caveat, context, expires_at, expires_ns) "
                                   "FROM STDIN (FORMAT binary)";

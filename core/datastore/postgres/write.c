@@ -1,5 +1,5 @@
-/* Writes of relationships: one statement each, which is a transaction of its own. And the collection of what is no longer
- * needed. */
+/* Writes of relationships: one statement each, which is a transaction of its own. And the collection of what is no
+ * longer needed. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* core/datastore/postgres/commit.c: whatever byte of the answer is lost, a write is done once, or it is said that nobody
- * knows. A proxy stands between us and the server that LICET_TEST_POSTGRES names. */
+/* core/datastore/postgres/commit.c: whatever byte of the answer is lost, a write is done once, or it is said that
+ * nobody knows. A proxy stands between us and the server that LICET_TEST_POSTGRES names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,7 +200,7 @@ static void a_write_is_done_once_whatever_byte_of_its_answer_is_lost(void **stat
         snprintf(id, sizeof id, "%zu", at);
         one = writing_of(&w, id, PG_PROXY_CUT, at);
         if (write_through(&one, &commit, &error) != LICET_OK)
-            fail_msg("byte %zu: %s", at, licet_error_message(error).data);
+            fail_msg("byte %zu: %.*s", at, (int)licet_error_message(error).size, licet_error_message(error).data);
         assert_in_range(one.runs, 1, 2);
         repeated += one.runs == 2;
         was_cut = w.proxy.connections > (connections == 0 ? 1 : connections);

@@ -20,6 +20,18 @@
 
 #define SLACK_MS 500 /* of a busy machine */
 
+/* It refuses to see threads of a child. */
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+#ifndef UNDER_TSAN
+#define UNDER_TSAN 0
+#endif
+
 typedef struct world {
     lic_memory       memory;
     lic_pg_conninfo *conninfo;
@@ -73,7 +85,7 @@ static lic_pg_link *take(const world *w)
     licet_error *error = NULL;
 
     if (lic_pg_pool_take(w->pool, within(w, 10000), &link, &error) != LICET_OK)
-        fail_msg("%s", licet_error_message(error).data);
+        fail_msg("%.*s", (int)licet_error_message(error).size, licet_error_message(error).data);
     return link;
 }
 
@@ -375,6 +387,8 @@ static void a_child_has_links_of_its_own_and_leaves_its_parents_alone(void **sta
     world        w;
 
     (void)state;
+    if (UNDER_TSAN)
+        skip();
     pool_open_on_server(&w, 3);
     lent = take(&w);
     idle = take(&w);

@@ -1,5 +1,5 @@
-/* core/datastore/postgres/request.c, copy_rows.c and statements.c: what is sent, byte for byte, and none of it when there
- * is no memory for all of it. */
+/* core/datastore/postgres/request.c, copy_rows.c and statements.c: what is sent, byte for byte, and none of it when
+ * there is no memory for all of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,20 +51,23 @@ static void vocabulary_free(vocabulary *v)
     assert_int_equal(v->memory.used, 0);
 }
 
-static lic_store_change change_of(const vocabulary *v, licet_operation operation, const char *resource_relation,
-                                  const char *subject_type, const char *subject_relation, const char *subject_id)
+/* The slot of a definition's relation; NULL: of the object itself. */
+static lic_slot slot_of(const vocabulary *v, const char *definition, const char *relation)
 {
     const lic_program *program = v->schema->program;
-    const uint32_t     doc     = lic_program_definition(program, LIC_STR("doc"));
-    const uint32_t     subject = lic_program_definition(program, text_of(subject_type));
+    const uint32_t     found   = lic_program_definition(program, text_of(definition));
 
+    if (relation == NULL)
+        return program->definitions[found].ellipsis;
+    return program->relations[lic_program_relation(program, found, text_of(relation))].slot;
+}
+
+static lic_store_change change_of(const vocabulary *v, licet_operation operation, const char *subject_type,
+                                  const char *subject_relation, const char *subject_id)
+{
     return (lic_store_change){
         .operation   = operation,
-        .typed       = { program->relations[lic_program_relation(program, doc, text_of(resource_relation))].slot,
-                   subject_relation == NULL
-                             ? program->definitions[subject].ellipsis
-                             : program->relations[lic_program_relation(program, subject, text_of(subject_relation))].slot,
-                         false },
+        .typed       = { slot_of(v, "doc", "viewer"), slot_of(v, subject_type, subject_relation), false },
         .resource_id = LIC_STR("a/1"),
         .subject_id  = text_of(subject_id),
         .attribute   = { .expires_at_s = LIC_NEVER_EXPIRES, .caveat = LIC_NO_CAVEAT_NAME },
@@ -73,9 +76,9 @@ static lic_store_change change_of(const vocabulary *v, licet_operation operation
 
 static void fill_changes(const vocabulary *v, lic_store_change changes[3])
 {
-    changes[0]                         = change_of(v, LICET_CREATE, "viewer", "doc", "viewer", "b");
-    changes[1]                         = change_of(v, LICET_TOUCH, "viewer", "user", NULL, "*");
-    changes[2]                         = change_of(v, LICET_DELETE, "viewer", "user", NULL, "u|x");
+    changes[0]                         = change_of(v, LICET_CREATE, "doc", "viewer", "b");
+    changes[1]                         = change_of(v, LICET_TOUCH, "user", NULL, "*");
+    changes[2]                         = change_of(v, LICET_DELETE, "user", NULL, "u|x");
     changes[1].attribute.expires_at_s  = 946684800;
     changes[1].attribute.expires_at_ns = 120000007;
     changes[1].attribute.caveat =

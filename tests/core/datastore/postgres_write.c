@@ -1,6 +1,6 @@
 /* core/datastore/postgres: write.c, schema.c, import.c, commit.c, through the public functions, on the server that
- * LICET_TEST_POSTGRES names. Each test has tables of its own there. What every store does is compared with what the store
- * in memory does. */
+ * LICET_TEST_POSTGRES names. Each test has tables of its own there. What every store does is compared with what the
+ * store in memory does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void database_open(database *d, const char *schema, const char *lines)
     snprintf(d->schema, sizeof d->schema, "licet_write_%d_%d", (int)getpid(), ++number);
     d->options.postgres_schema = text_of(d->schema);
     if (licet_migrate(text_of(server()), &d->options, false, NULL, &error) != LICET_OK)
-        fail_msg("%s", licet_error_message(error).data);
+        fail_msg("%.*s", (int)licet_error_message(error).size, licet_error_message(error).data);
     open_engine(d, &d->world, 20);
     if (schema != NULL) {
         world_schema(&d->world, schema);
@@ -346,8 +346,8 @@ static void a_schema_that_what_is_stored_contradicts_is_refused_as_in_memory(voi
 {
     static const char *const schemas[] = { "definition user {}",
                                            "definition user {}\ndefinition document {\nrelation viewer: user\n}",
-                                           "definition user {}\ndefinition group {\nrelation member: user\n}\n"
-                                           "definition document {\nrelation viewer: user\n}" };
+                                           ("definition user {}\ndefinition group {\nrelation member: user\n}\n"
+                                            "definition document {\nrelation viewer: user\n}") };
     both                     b;
 
     (void)state;
@@ -405,6 +405,52 @@ static void the_tables_of_names_are_filled_from_the_schema(void **state)
     assert_string_equal(ask(&d, "SELECT caveat || name || type FROM {schema}.parameters"), "ticketnint");
     database_close(&d);
 }
+
+#ifdef LICET_WITH_YAML
+
+static void load(engine_world *w, const char *text)
+{
+    licet_validate_request request = LICET_VALIDATE_REQUEST_INIT;
+    licet_report          *report  = NULL;
+
+    request.text      = text_of(text);
+    request.load_only = true;
+    w->status         = licet_validate(w->engine, &request, &report, &w->error);
+    licet_report_release(report);
+}
+
+static void a_validation_file_is_loaded_whole_into_an_empty_database_and_into_no_other(void **state)
+{
+    static const char file[] = "schema: |-\n"
+                               "  definition user {}\n"
+                               "  definition document {\n"
+                               "    relation viewer: user\n"
+                               "  }\n"
+                               "relationships: |-\n"
+                               "  document:d#viewer@user:a\n"
+                               "  document:d#viewer@user:b\n";
+    both              b;
+
+    (void)state;
+    both_open(&b, "definition user {}\ndefinition document {\nrelation viewer: user\n}", NULL);
+    load(&b.d.world, file);
+    load(&b.memory, file);
+    both_fail_alike(&b, LICET_MISUSE);
+    both_close(&b);
+    database_open(&b.d, NULL, NULL);
+    load(&b.d.world, file);
+    world_done(&b.d.world);
+    assert_string_equal(world_read_type(&b.d.world, "document"),
+                        "document:d#viewer@user:a\ndocument:d#viewer@user:b\n");
+    assert_string_equal(ask(&b.d, "SELECT count(*) FROM {schema}.tx"), "1");
+    load(&b.d.world, file);
+    assert_int_equal(b.d.world.status, LICET_MISUSE);
+    licet_error_free(b.d.world.error);
+    b.d.world.error = NULL;
+    database_close(&b.d);
+}
+
+#endif
 
 typedef struct late_schema {
     database    *d;
@@ -737,7 +783,7 @@ static void race(void *argument)
         request.updates      = updates;
         request.update_count = 3;
         if (licet_write(r->world->engine, &request, NULL, &error) != LICET_OK) {
-            print_error("%s\n", licet_error_message(error).data);
+            print_error("%.*s\n", (int)licet_error_message(error).size, licet_error_message(error).data);
             r->failures++;
         }
         licet_error_free(error);
@@ -747,15 +793,17 @@ static void race(void *argument)
 static void writers_of_the_same_relationships_all_get_through(void **state)
 {
     database     d;
-    engine_world other;
+    engine_world engines[2];
     racer        racers[RACERS];
     pthread_t    threads[RACERS];
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, NULL);
-    open_engine(&d, &other, 20);
+    d.options.write_timeout_ms = 60000; /* the server finds a deadlock after a second only */
+    for (int i = 0; i < 2; i++)
+        open_engine(&d, &engines[i], 20);
     for (int i = 0; i < RACERS; i++) {
-        racers[i] = (racer){ i % 2 == 0 ? &d.world : &other, i, 0 };
+        racers[i] = (racer){ &engines[i % 2], i, 0 };
         assert_true(lic_thread_start(&threads[i], "racer", race, &racers[i]));
     }
     for (int i = 0; i < RACERS; i++) {
@@ -767,7 +815,8 @@ static void writers_of_the_same_relationships_all_get_through(void **state)
                             "GROUP BY si HAVING count(*) > 1) q"),
                         "0");
     assert_string_equal(ask(&d, "SELECT count(*) FROM {schema}.tx WHERE request IS NOT NULL"), "161");
-    world_close(&other);
+    for (int i = 0; i < 2; i++)
+        world_close(&engines[i]);
     database_close(&d);
 }
 
@@ -810,6 +859,9 @@ int main(void)
         cmocka_unit_test(a_schema_that_what_is_stored_contradicts_is_refused_as_in_memory),
         cmocka_unit_test(an_engine_that_knows_an_older_schema_judges_again_by_the_newer),
         cmocka_unit_test(the_tables_of_names_are_filled_from_the_schema),
+#ifdef LICET_WITH_YAML
+        cmocka_unit_test(a_validation_file_is_loaded_whole_into_an_empty_database_and_into_no_other),
+#endif
         cmocka_unit_test(a_schema_waits_for_writes_that_are_under_way_and_sees_them),
         cmocka_unit_test(an_import_is_seen_when_it_is_committed_and_not_before),
         cmocka_unit_test(an_import_of_what_is_there_or_comes_twice_names_it_and_leaves_nothing),
