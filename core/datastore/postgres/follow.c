@@ -116,11 +116,13 @@ static void finish(lic_pg_store *store, licet_status status, bool too_much, lice
     wake(f);
 }
 
-/* Sends a query and waits for its answer; the lock is let go of meanwhile. */
+/* Sends a query and waits for its answer; the lock is let go of meanwhile. Others are told why it failed, too, even if
+ * the caller doesn't want to know. */
 static licet_status ask_and_take(lic_pg_store *store, uint64_t until_ms, licet_error **error)
 {
     lic_pg_follower  *f        = &store->follower;
     const lic_pg_wait wait     = lic_pg_store_wait(store, until_ms);
+    licet_error      *problem  = NULL;
     bool              too_much = false;
     licet_status      status;
 
@@ -128,11 +130,15 @@ static licet_status ask_and_take(lic_pg_store *store, uint64_t until_ms, licet_e
     f->begun++;
     f->sent_ms = lic_monotonic_ms();
     lic_mutex_unlock(&f->lock);
-    status = lic_pg_ask(store, f->link, wait, error);
+    status = lic_pg_ask(store, f->link, wait, &problem);
     if (status == LICET_OK)
-        status = lic_pg_take_answer(store, f->link, wait, &too_much, error);
+        status = lic_pg_take_answer(store, f->link, wait, &too_much, &problem);
     lic_mutex_lock(&f->lock);
-    finish(store, status, too_much, error);
+    finish(store, status, too_much, &problem);
+    if (error != NULL && *error == NULL)
+        *error = problem;
+    else
+        licet_error_free(problem);
     return status;
 }
 
