@@ -144,7 +144,7 @@ def extension():
     return Extension(
         "licet._licet",
         sources=c_sources() + CXX_SOURCES,
-        depends=sorted(glob("bindings/*.h") + glob("bindings/python/*.h") + glob("core/**/*.h", recursive=True)) + ["setup.py"],
+        depends=[*sorted(glob("bindings/**/*.h", recursive=True) + glob("core/**/*.h", recursive=True)), "setup.py"],
         include_dirs=["core", "core/include", "bindings/python"],
         define_macros=macros,
         extra_compile_args=compile_flags + pkg_config("--cflags", packages),

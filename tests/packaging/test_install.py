@@ -71,7 +71,7 @@ def test_the_source_archive_of_the_python_package_holds_every_source(tmp_path: P
     printed(python, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path), "sdist", "--dist-dir", str(tmp_path))
     with tarfile.open(next(tmp_path.glob("licet-*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    folders = ("core/**/*.[ch]", "bindings/python/*.[ch]", "python/licet/*.py*")
+    folders = ("core/**/*.[ch]", "bindings/*.h", "bindings/python/*.[ch]", "python/licet/**/*.py*")
     sources = {str(path.relative_to(ROOT)) for pattern in folders for path in ROOT.glob(pattern)}
     assert sources - names == set()
     assert {"setup.py", "pyproject.toml", "cmake/python.map", "LICENSE", "README.md"} <= names

@@ -105,9 +105,7 @@ def test_a_message_is_one_short_line(engine):
         assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", message)
 
 
-@pytest.mark.parametrize(
-    "call", [licet.open, licet.migrate, licet.doctor, lambda uri: licet.open("host=db", replica_uri=uri)]
-)
+@pytest.mark.parametrize("call", [licet.open, licet.migrate, licet.doctor])
 @pytest.mark.parametrize(
     "uri",
     [
