@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "engine_world.h"
+#include "failing_memory.h"
 
 typedef struct database {
     PGconn       *connection; /* the application's own */
@@ -846,6 +847,85 @@ static void collecting_removes_what_was_deleted_longer_ago_than_the_window(void 
     database_close(&d);
 }
 
+/* A write, a deletion, a schema and an import; each is done, or said to have failed for want of memory and not done. */
+static bool change_without_memory(engine_world *w, int kind)
+{
+    licet_import *import = NULL;
+    bool          done;
+
+    switch (kind) {
+    case 0:
+        world_touch(w, "document:d#guest@user:x[ticket:{\"n\":1}]");
+        break;
+    case 1:
+        erase(w, "d", 0, false);
+        break;
+    case 2:
+        world_schema(w, WORLD_SCHEMA);
+        break;
+    default:
+        w->status = licet_import_begin(w->engine, &import, &w->error);
+        if (w->status == LICET_OK) {
+            licet_relationship relationship = LICET_RELATIONSHIP_INIT;
+
+            assert_int_equal(licet_relationship_parse(text_of("document:d#viewer@user:y"), &relationship, NULL),
+                             LICET_OK);
+            w->status = licet_import_add(import, &relationship, 1, &w->error);
+        }
+        if (w->status == LICET_OK)
+            w->status = licet_import_commit(import, NULL, NULL, &w->error);
+        licet_import_release(import);
+    }
+    done = w->status == LICET_OK;
+    if (!done)
+        assert_int_equal(w->status, LICET_OUT_OF_MEMORY);
+    licet_error_free(w->error);
+    w->error  = NULL;
+    w->status = LICET_OK;
+    return done;
+}
+
+static int count_of(const database *d)
+{
+    return atoi(ask(d, "SELECT (SELECT count(*) FROM {schema}.tx) + (SELECT count(*) FROM {schema}.zed)"));
+}
+
+static void changes_survive_every_failed_allocation(void **state)
+{
+    const failing_memory memory = fail_never();
+    database             d;
+    engine_world         w;
+
+    (void)state;
+    database_open(&d, WORLD_SCHEMA, NULL);
+    d.options.allocator = memory.allocator;
+    open_engine(&d, &w, 60000);
+    world_touch(&w, "document:d#viewer@user:a");
+    world_done(&w);
+    for (int kind = 0; kind < 4; kind++) {
+        bool failed = true;
+
+        for (size_t n = 0; failed; n++) {
+            const size_t failures = memory.counts->failures;
+            const int    before   = count_of(&d);
+            bool         done;
+
+            fail_next(&memory, n);
+            done = change_without_memory(&w, kind);
+            fail_next(&memory, SIZE_MAX / 2);
+            failed = memory.counts->failures > failures;
+            assert_true(done || failed);
+            assert_int_equal(count_of(&d) > before, done);
+            if (kind == 3)
+                ask(&d, "SELECT xid FROM {schema}._delete('{\"filter\":{\"subject_id\":\"y\"}}', "
+                        "(SELECT max(version) FROM {schema}.zed), NULL, NULL)");
+        }
+    }
+    world_close(&w);
+    assert_int_equal(memory.counts->live_blocks, 0);
+    database_close(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -872,6 +952,7 @@ int main(void)
         cmocka_unit_test(asking_for_an_outcome_decides_it),
         cmocka_unit_test(writers_of_the_same_relationships_all_get_through),
         cmocka_unit_test(collecting_removes_what_was_deleted_longer_ago_than_the_window),
+        cmocka_unit_test(changes_survive_every_failed_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
