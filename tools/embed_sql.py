@@ -29,6 +29,7 @@ FUNCTIONS = [
     "schema.sql",
     "outcome.sql",
     "collect.sql",
+    "fetch.sql",
     "repair.sql",
 ]
 

@@ -1,4 +1,5 @@
-/* The queries that follow a lic_fetch_plan. One text for each way to go, whatever the schema: its tables are parameters.
+/* The queries that follow a lic_fetch_plan: sql/fetch.sql. One for each way to go, whatever the schema: its tables are
+ * parameters, as arrays of _seed and _probe.
  *
  * Every answer has one row about the store, whose first column is -1: its current snapshot, its mark, the version of the
  * schema in force, the horizon of garbage collection, and the time. All others are relationships: the number of the probe
@@ -10,14 +11,13 @@
 #include "datastore/postgres/link.h"
 
 typedef enum lic_pg_fetch_number {
-    LIC_PG_FETCH_CHECK, /* forward, unless a row decides at once */
-    LIC_PG_FETCH_BULK,  /* the same for many resources and one subject, whose rows are few */
-    LIC_PG_FETCH_FORWARD,
-    LIC_PG_FETCH_FORWARD_AT, /* at a snapshot of the past */
-    LIC_PG_FETCH_BACKWARD,
-    LIC_PG_FETCH_BACKWARD_AT,
-    LIC_PG_FETCH_CONFIRMED, /* backward, and from there forward */
-    LIC_PG_FETCH_CONFIRMED_AT,
+    LIC_PG_FETCH_CHECK,       /* one seed, probes, those that decide, most -> forward, unless a row decides at once */
+    LIC_PG_FETCH_BULK,        /* seeds, probes, those that decide, those for all rows of the subject, few, most */
+    LIC_PG_FETCH_FORWARD,     /* seeds, probes, most */
+    LIC_PG_FETCH_FORWARD_AT,  /* ..., snapshot of the past */
+    LIC_PG_FETCH_BACKWARD,    /* seeds, probes, most */
+    LIC_PG_FETCH_BACKWARD_AT, /* ..., snapshot of the past */
+    LIC_PG_FETCH_CONFIRMED, /* of both ways: seeds, probes back, crossings from, to, subject, probes, most, snapshot */
     LIC_PG_FETCH_COUNT
 } lic_pg_fetch_number;
 
@@ -33,8 +33,8 @@ enum {
     LIC_PG_FETCHED_COLUMNS
 };
 
-#define LIC_PG_FETCH_PARAMETERS 22 /* at most */
-/* In LIC_PG_FETCH_BULK: with more rows of its own, the subject is looked for on each object. */
+#define LIC_PG_FETCH_PARAMETERS 8 /* at most */
+/* For LIC_PG_FETCH_BULK: with more rows of its own, the subject is looked for on each object. */
 #define LIC_PG_FETCH_OWN_ROWS 256
 
 typedef struct lic_pg_fetches {

@@ -9,6 +9,9 @@
 #define SCRATCH_BYTES 16384
 #define MICROSECONDS INT64_C(1000000)
 
+/* Of a parameter that is null. */
+#define NOWHERE SIZE_MAX
+
 /* From so many resources on, one subject is looked for from its own side. */
 #define BULK_SEEDS 8u
 
@@ -44,31 +47,16 @@ static void begin_array(fetch *f)
     lic_text_add_char(&f->texts, '{');
 }
 
-static void separate(fetch *f)
-{
-    if (f->texts.size > 0 && f->texts.data[f->texts.size - 1] != '{')
-        lic_text_add_char(&f->texts, ',');
-}
-
 static void end_array(fetch *f)
 {
     lic_text_add_char(&f->texts, '}');
     end_parameter(f);
 }
 
-static void add_number(fetch *f, uint64_t number)
+static void separate(fetch *f)
 {
-    separate(f);
-    lic_text_add_u64(&f->texts, number);
-}
-
-/* In quotes, since "null" is a name like others. None of our names or ids has any in it. */
-static void add_word(fetch *f, lic_str word)
-{
-    separate(f);
-    lic_text_add_char(&f->texts, '"');
-    lic_text_add(&f->texts, word);
-    lic_text_add_char(&f->texts, '"');
+    if (f->texts.size > 0 && f->texts.data[f->texts.size - 1] != '{')
+        lic_text_add_char(&f->texts, ',');
 }
 
 static void put_number(fetch *f, uint64_t number)
@@ -85,69 +73,82 @@ static void put_word(fetch *f, lic_str word)
     end_parameter(f);
 }
 
-static lic_str name_of(const fetch *f, const lic_fetch_probe *probe, int which)
+static void put_null(fetch *f)
+{
+    f->begins[f->parameter_count++] = NOWHERE;
+}
+
+static void add_number(fetch *f, uint64_t number)
+{
+    separate(f);
+    lic_text_add_u64(&f->texts, number);
+}
+
+/* A composite value; none of our names and ids has a character in it that would have to be quoted. */
+static void add_seed(fetch *f, const lic_fetch_seed *seed)
+{
+    lic_text_add_char(&f->texts, '(');
+    lic_text_add_u64(&f->texts, seed->state);
+    lic_text_add_char(&f->texts, ',');
+    lic_text_add(&f->texts, seed->id);
+    lic_text_add_char(&f->texts, ',');
+    lic_text_add(&f->texts, seed->subject_id);
+    lic_text_add_char(&f->texts, ')');
+}
+
+static void put_seed(fetch *f, const lic_fetch_seed *seed)
+{
+    begin_parameter(f);
+    add_seed(f, seed);
+    end_parameter(f);
+}
+
+static void put_seeds(fetch *f, const lic_fetch_seeds *seeds)
+{
+    begin_array(f);
+    for (size_t i = 0; i < seeds->count; i++) {
+        separate(f);
+        lic_text_add_char(&f->texts, '"');
+        add_seed(f, &seeds->items[i]);
+        lic_text_add_char(&f->texts, '"');
+    }
+    end_array(f);
+}
+
+static void add_name(fetch *f, lic_str name)
+{
+    lic_text_add(&f->texts, name);
+    lic_text_add_char(&f->texts, ',');
+}
+
+static void add_probe(fetch *f, uint64_t number, const lic_fetch_probe *probe)
 {
     const lic_program     *program  = f->wanted->program;
     const lic_relation    *relation = &program->relations[probe->relation];
     const lic_slot_meaning subject  = lic_program_slot(program, probe->slot);
 
-    switch (which) {
-    case 0:
-        return program->definitions[relation->definition].name;
-    case 1:
-        return relation->name;
-    case 2:
-        return program->definitions[subject.definition].name;
-    default:
-        return subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name;
-    }
+    separate(f);
+    lic_text_add_literal(&f->texts, "\"(");
+    lic_text_add_u64(&f->texts, number);
+    lic_text_add_char(&f->texts, ',');
+    lic_text_add_u64(&f->texts, probe->state);
+    lic_text_add_char(&f->texts, ',');
+    add_name(f, program->definitions[relation->definition].name);
+    add_name(f, relation->name);
+    add_name(f, program->definitions[subject.definition].name);
+    add_name(f, subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name);
+    lic_text_add_u64(&f->texts, (uint64_t)probe->mode);
+    lic_text_add_char(&f->texts, ',');
+    lic_text_add_u64(&f->texts, probe->next);
+    lic_text_add_literal(&f->texts, ")\"");
 }
 
-/* n, k, rt, rr, st, sr, m (forward only), next. first: number of the first of them. */
-static void put_probes(fetch *f, const lic_fetch_probes *probes, size_t first, bool forward)
+/* first: number of the first of them. */
+static void put_probes(fetch *f, const lic_fetch_probes *probes, size_t first)
 {
     begin_array(f);
     for (size_t i = 0; i < probes->count; i++)
-        add_number(f, first + i);
-    end_array(f);
-    begin_array(f);
-    for (size_t i = 0; i < probes->count; i++)
-        add_number(f, probes->items[i].state);
-    end_array(f);
-    for (int which = 0; which < 4; which++) {
-        begin_array(f);
-        for (size_t i = 0; i < probes->count; i++)
-            add_word(f, name_of(f, &probes->items[i], which));
-        end_array(f);
-    }
-    if (forward) {
-        begin_array(f);
-        for (size_t i = 0; i < probes->count; i++)
-            add_number(f, (uint64_t)probes->items[i].mode);
-        end_array(f);
-    }
-    begin_array(f);
-    for (size_t i = 0; i < probes->count; i++)
-        add_number(f, probes->items[i].next);
-    end_array(f);
-}
-
-/* k, i, and s. */
-static void put_seeds(fetch *f, const lic_fetch_seeds *seeds, bool forward)
-{
-    begin_array(f);
-    for (size_t i = 0; i < seeds->count; i++)
-        add_number(f, seeds->items[i].state);
-    end_array(f);
-    begin_array(f);
-    for (size_t i = 0; i < seeds->count; i++)
-        add_word(f, seeds->items[i].id);
-    end_array(f);
-    if (!forward)
-        return;
-    begin_array(f);
-    for (size_t i = 0; i < seeds->count; i++)
-        add_word(f, seeds->items[i].subject_id);
+        add_probe(f, first + i, &probes->items[i]);
     end_array(f);
 }
 
@@ -179,15 +180,13 @@ static bool stands_for_its_like(const fetch *f, size_t index)
     return true;
 }
 
-static void put_own(fetch *f)
+static void put_asked(fetch *f)
 {
     begin_array(f);
     for (size_t i = 0; i < f->plan.probes.count; i++)
         if (stands_for_its_like(f, i))
             add_number(f, i);
     end_array(f);
-    put_word(f, f->plan.seeds.items[0].subject_id);
-    put_number(f, LIC_PG_FETCH_OWN_ROWS);
 }
 
 static void put_crossings(fetch *f)
@@ -202,30 +201,56 @@ static void put_crossings(fetch *f)
     end_array(f);
 }
 
+static void put_past(fetch *f)
+{
+    begin_parameter(f);
+    lic_pg_snapshot_print(f->wanted->at, &f->texts);
+    end_parameter(f);
+}
+
 static void put_all(fetch *f, lic_pg_fetch_number number)
 {
-    put_number(f, f->wanted->most_rows + 1);
-    if (number < LIC_PG_FETCH_BACKWARD) {
-        put_seeds(f, &f->plan.seeds, true);
-        put_probes(f, &f->plan.probes, 0, true);
-    } else {
-        put_seeds(f, &f->plan.starts, false);
-        put_probes(f, &f->plan.backward, 0, false);
-    }
-    if (number == LIC_PG_FETCH_CHECK || number == LIC_PG_FETCH_BULK)
+    const lic_fetch_plan *plan = &f->plan;
+    const size_t          most = f->wanted->most_rows + 1;
+
+    switch (number) {
+    case LIC_PG_FETCH_CHECK:
+        put_seed(f, &plan->seeds.items[0]);
+        put_probes(f, &plan->probes, 0);
         put_deciding(f);
-    if (number == LIC_PG_FETCH_BULK)
-        put_own(f);
-    if (number == LIC_PG_FETCH_CONFIRMED || number == LIC_PG_FETCH_CONFIRMED_AT) {
+        put_number(f, most);
+        break;
+    case LIC_PG_FETCH_BULK:
+        put_seeds(f, &plan->seeds);
+        put_probes(f, &plan->probes, 0);
+        put_deciding(f);
+        put_asked(f);
+        put_number(f, LIC_PG_FETCH_OWN_ROWS);
+        put_number(f, most);
+        break;
+    case LIC_PG_FETCH_CONFIRMED:
+        put_seeds(f, &plan->starts);
+        put_probes(f, &plan->backward, 0);
         put_crossings(f);
-        put_word(f, f->plan.subject_id);
-        put_probes(f, &f->plan.probes, f->plan.backward.count, true);
+        put_word(f, plan->subject_id);
+        put_probes(f, &plan->probes, plan->backward.count);
+        put_number(f, most);
+        if (f->wanted->at == NULL)
+            put_null(f);
+        break;
+    case LIC_PG_FETCH_BACKWARD:
+    case LIC_PG_FETCH_BACKWARD_AT:
+        put_seeds(f, &plan->starts);
+        put_probes(f, &plan->backward, 0);
+        put_number(f, most);
+        break;
+    default:
+        put_seeds(f, &plan->seeds);
+        put_probes(f, &plan->probes, 0);
+        put_number(f, most);
     }
-    if (f->wanted->at != NULL) {
-        begin_parameter(f);
-        lic_pg_snapshot_print(f->wanted->at, &f->texts);
-        end_parameter(f);
-    }
+    if (f->wanted->at != NULL)
+        put_past(f);
 }
 
 /* ------------------------------------------------------------------- the query */
@@ -242,7 +267,7 @@ static licet_status run(fetch *f, lic_pg_fetch_number number, licet_error **erro
     if (f->texts.failed)
         return lic_fail_memory(error);
     for (int i = 0; i < f->parameter_count; i++)
-        parameters[i] = (lic_pg_parameter){ .data = f->texts.data + f->begins[i] };
+        parameters[i] = (lic_pg_parameter){ .data = f->begins[i] == NOWHERE ? NULL : f->texts.data + f->begins[i] };
     return lic_pg_run(f->link, &f->wanted->fetches->items[number], parameters, f->wait, &f->result, error);
 }
 
@@ -268,14 +293,14 @@ static lic_pg_fetch_number choose(const fetch *f)
 
     if (f->wanted->need->kind == LIC_NEED_RESOURCES) {
         if (f->plan.confirms)
-            return past ? LIC_PG_FETCH_CONFIRMED_AT : LIC_PG_FETCH_CONFIRMED;
+            return LIC_PG_FETCH_CONFIRMED;
         return past ? LIC_PG_FETCH_BACKWARD_AT : LIC_PG_FETCH_BACKWARD;
     }
     if (past)
         return LIC_PG_FETCH_FORWARD_AT;
     if (is_bulk(f))
         return LIC_PG_FETCH_BULK;
-    return f->plan.decides ? LIC_PG_FETCH_CHECK : LIC_PG_FETCH_FORWARD;
+    return f->plan.decides && f->plan.seeds.count == 1 ? LIC_PG_FETCH_CHECK : LIC_PG_FETCH_FORWARD;
 }
 
 /* ------------------------------------------------------------- about the store */
@@ -447,7 +472,6 @@ static licet_status asks_about_any(fetch *f, bool *any, licet_error **error)
 
 static licet_status fetch_resources(fetch *f, licet_error **error)
 {
-    const bool   past  = f->wanted->at != NULL;
     bool         plain = true;
     bool         more;
     licet_status status = fetch_by(f, choose(f), &plain, error);
@@ -458,7 +482,7 @@ static licet_status fetch_resources(fetch *f, licet_error **error)
     if (plain)
         status = asks_about_any(f, &more, error);
     if (status == LICET_OK && more)
-        status = fetch_by(f, past ? LIC_PG_FETCH_CONFIRMED_AT : LIC_PG_FETCH_CONFIRMED, &plain, error);
+        status = fetch_by(f, LIC_PG_FETCH_CONFIRMED, &plain, error);
     return status;
 }
 

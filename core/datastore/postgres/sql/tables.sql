@@ -38,6 +38,7 @@ CREATE INDEX rel_expires ON {schema}.rel (expires_at)
 CREATE INDEX rel_created ON {schema}.rel (created_xid);
 CREATE INDEX rel_deleted ON {schema}.rel (deleted_xid) WHERE deleted_xid < '9223372036854775807';
 CREATE INDEX rel_dead ON {schema}.rel (rt, ri, rr, st, si, sr) WHERE deleted_xid < '9223372036854775807';
+CREATE INDEX rel_dead_reverse ON {schema}.rel (st, si, sr, rt, rr, ri) WHERE deleted_xid < '9223372036854775807';
 COMMENT ON TABLE {schema}.rel IS 'licet: relationships, living and dead. Written by the functions of this schema only';
 
 -- One row for each transaction that wrote. request: what an engine asks for when it doesn't know how its COMMIT ended.
@@ -113,6 +114,31 @@ CREATE TYPE {schema}._filter AS (
     subject_type       text COLLATE "C",
     subject_id         text COLLATE "C",
     subject_relation   text COLLATE "C"
+);
+-- And for fetch.sql: where a query begins, what it looks at, and what it has found.
+CREATE TYPE {schema}._seed AS (
+    k integer, -- the state
+    i text COLLATE "C", -- id of the object
+    s text COLLATE "C"  -- of the subject that is asked about
+);
+CREATE TYPE {schema}._probe AS (
+    n  integer,
+    k  integer, -- state of the objects that it is for
+    rt text COLLATE "C",
+    rr text COLLATE "C",
+    st text COLLATE "C",
+    sr text COLLATE "C",
+    m  integer, -- 0: all rows, 1: the subject's, 2: the wildcard's
+    nk integer  -- state of the objects that the rows lead to; 0: they lead nowhere
+);
+CREATE TYPE {schema}._found AS (
+    n  integer, -- of the probe
+    ri text COLLATE "C",
+    si text COLLATE "C",
+    caveat     text COLLATE "C",
+    context    text,
+    expires_at timestamptz,
+    expires_ns smallint
 );
 
 INSERT INTO {schema}.meta (version) VALUES (0);

@@ -1,0 +1,167 @@
+-- The part of the graph that one request can touch. core/datastore/postgres/fetch_plan.h says what states, probes and
+-- seeds are: they are the compiled schema, as far as the request needs it.
+--
+-- The recursion carries rows, not objects, so that each is read once. UNION drops what is known, so circles end; and each
+-- round looks at an object once, however many rows lead there. Each look is one range of one index: LATERAL with OFFSET 0
+-- keeps the planner from joining with whole tables.
+--
+-- Those in SQL become part of the statements that call them; those in PL/pgSQL keep their plans from call to call. All are
+-- STABLE, so they read at the calling statement's snapshot.
+
+-- From resources to subjects. Ids are ASCII without control characters.
+CREATE OR REPLACE FUNCTION {schema}._walk(seeds {schema}._seed[], probes {schema}._probe[], most integer)
+RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
+        SELECT -1, x.k, x.i, x.s, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
+               NULL::smallint FROM unnest(seeds) x
+      UNION
+        SELECT p.n, p.nk, e.si, w.s, e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+            CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
+                  AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
+                  AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
+                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
+    SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+$$;
+
+-- From subjects to resources.
+CREATE OR REPLACE FUNCTION {schema}._return(seeds {schema}._seed[], probes {schema}._probe[], most integer)
+RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE walk(n, k, i, o, caveat, context, expires_at, expires_ns) AS (
+        SELECT -1, x.k, x.i, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
+               NULL::smallint FROM unnest(seeds) x
+      UNION
+        SELECT p.n, p.nk, e.ri, e.si, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT k, i FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+            CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
+    SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+$$;
+
+-- The same at a snapshot of the past: versions that it saw, of those that still live, and of those that don't. Whoever
+-- deleted one of these is not older than the snapshot's xmin.
+CREATE OR REPLACE FUNCTION {schema}._walk_at(seeds {schema}._seed[], probes {schema}._probe[], most integer,
+                                             past pg_snapshot)
+RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
+        SELECT -1, x.k, x.i, x.s, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
+               NULL::smallint FROM unnest(seeds) x
+      UNION
+        SELECT p.n, p.nk, e.si, w.s, e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+            CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
+                  AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
+                  AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
+                  AND r.deleted_xid = '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
+              UNION ALL
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
+                  AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
+                  AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
+                  AND r.deleted_xid < '9223372036854775807' AND r.deleted_xid >= pg_snapshot_xmin(past)
+                  AND pg_visible_in_snapshot(r.created_xid, past)
+                  AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
+    SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+$$;
+
+CREATE OR REPLACE FUNCTION {schema}._return_at(seeds {schema}._seed[], probes {schema}._probe[], most integer,
+                                               past pg_snapshot)
+RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE walk(n, k, i, o, caveat, context, expires_at, expires_ns) AS (
+        SELECT -1, x.k, x.i, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
+               NULL::smallint FROM unnest(seeds) x
+      UNION
+        SELECT p.n, p.nk, e.ri, e.si, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT k, i FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+            CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+                  AND r.deleted_xid = '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
+              UNION ALL
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+                  AND r.deleted_xid < '9223372036854775807' AND r.deleted_xid >= pg_snapshot_xmin(past)
+                  AND pg_visible_in_snapshot(r.created_xid, past)
+                  AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
+    SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+$$;
+
+-- From one seed, unless a row of one of these probes decides at once.
+CREATE OR REPLACE FUNCTION {schema}._fetch_check(seed {schema}._seed, probes {schema}._probe[], deciding integer[],
+                                                 most integer)
+RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    hit {schema}._found;
+BEGIN
+    SELECT p.n, r.ri, r.si, NULL, NULL, NULL, 0 INTO hit
+        FROM unnest(deciding) d(n) JOIN unnest(probes) p USING (n) CROSS JOIN LATERAL (
+            SELECT r.ri, r.si FROM {schema}.rel r
+            WHERE r.rt = p.rt AND r.ri = seed.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
+              AND r.si = CASE p.m WHEN 1 THEN seed.s ELSE '*' END AND r.deleted_xid = '9223372036854775807'
+              AND r.caveat IS NULL AND r.expires_at IS NULL OFFSET 0) r
+        LIMIT 1;
+    IF FOUND THEN
+        RETURN NEXT hit;
+    ELSE
+        RETURN QUERY SELECT * FROM {schema}._walk(ARRAY[seed], probes, most);
+    END IF;
+END $$;
+
+-- From many, about one subject: it is looked for from its own side, where its rows are few, and then only what leads on
+-- is looked for on the objects. asked: probes for all its rows.
+CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(seeds {schema}._seed[], probes {schema}._probe[], deciding integer[],
+                                                asked integer[], few integer, most integer)
+RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    subject text := seeds[1].s;
+    own     {schema}._found[];
+BEGIN
+    own := ARRAY(
+        SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
+            FROM unnest(asked) a(n) JOIN unnest(probes) p USING (n) CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.st = p.st AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.sr = p.sr
+                  AND r.rt = p.rt AND r.rr = p.rr AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
+            LIMIT few + 1);
+    IF cardinality(own) <= few THEN
+        RETURN QUERY SELECT * FROM unnest(own);
+        seeds  := ARRAY(SELECT x FROM unnest(seeds) x WHERE (x.k, x.i) NOT IN (
+                            SELECT p.k, o.ri FROM unnest(own) o JOIN unnest(probes) p USING (n)
+                                WHERE p.n = ANY (deciding) AND o.caveat IS NULL AND o.expires_at IS NULL));
+        probes := ARRAY(SELECT p FROM unnest(probes) p WHERE p.m = 0);
+    END IF;
+    RETURN QUERY SELECT * FROM {schema}._walk(seeds, probes, most);
+END $$;
+
+-- Backward, and from what was reached forward: crossings say from which state in which.
+CREATE OR REPLACE FUNCTION {schema}._fetch_confirmed(starts {schema}._seed[], back {schema}._probe[], crossed integer[],
+                                                     entered integer[], subject text, probes {schema}._probe[],
+                                                     most integer, past pg_snapshot)
+RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    reached {schema}._found[];
+    seeds   {schema}._seed[];
+BEGIN
+    IF past IS NULL THEN
+        reached := ARRAY(SELECT x FROM {schema}._return(starts, back, most) x);
+    ELSE
+        reached := ARRAY(SELECT x FROM {schema}._return_at(starts, back, most, past) x);
+    END IF;
+    RETURN QUERY SELECT * FROM unnest(reached);
+    seeds := ARRAY(
+        SELECT DISTINCT ROW (c.entered, x.i, subject)::{schema}._seed
+            FROM (SELECT b.nk, r.ri FROM unnest(reached) r JOIN unnest(back) b USING (n)
+                  UNION ALL SELECT y.k, y.i FROM unnest(starts) y) x(k, i)
+            JOIN unnest(crossed, entered) c(crossed, entered) ON c.crossed = x.k);
+    IF past IS NULL THEN
+        RETURN QUERY SELECT * FROM {schema}._walk(seeds, probes, most);
+    ELSE
+        RETURN QUERY SELECT * FROM {schema}._walk_at(seeds, probes, most, past);
+    END IF;
+END $$;
