@@ -1,9 +1,10 @@
-# Each file of tests/core/, tests/faults/ and tests/conformance/ is one cmocka program, named after
+# Each file of tests/core/, tests/bindings/, tests/faults/ and tests/conformance/ is one cmocka program, named after
 # its path. Files of a folder called support/ are linked into all of them.
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 file(GLOB LICET_TEST_SUPPORT CONFIGURE_DEPENDS tests/core/support/*.c tests/conformance/support/*.c)
-file(GLOB_RECURSE LICET_TEST_SOURCES CONFIGURE_DEPENDS tests/core/*.c tests/faults/*.c tests/conformance/*.c)
+file(GLOB_RECURSE LICET_TEST_SOURCES CONFIGURE_DEPENDS
+     tests/core/*.c tests/bindings/*.c tests/faults/*.c tests/conformance/*.c)
 list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/support/")
 if(NOT LICET_WITH_POSTGRES)
     list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/postgres_[^/]*$|/postgres/")
