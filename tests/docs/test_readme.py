@@ -95,6 +95,33 @@ def test_the_example_for_psql_prints_what_its_page_says(database: str) -> None:
         assert engine.allowed("document:letter", "read", "user:ada", consistency=licet.FULL)
 
 
+def test_the_rights_that_the_guide_grants_suffice(database: str) -> None:
+    import psycopg
+
+    (grants,) = re.findall(r"^```sql\n(GRANT.*?)^```$", PAGES, re.DOTALL | re.MULTILINE)
+    roles = {role: f"{role}_{os.getpid()}" for role in ("app", "engine")}
+    uris = {role: re.sub(r"\buser=\w+", f"user={name}", database) for role, name in roles.items()}
+    one = '{"updates": [{"operation": "touch", "relationship": "document:a#owner@user:ada"}]}'
+    licet.migrate(database)
+    with psycopg.connect(database, autocommit=True) as connection:
+        for role, name in roles.items():
+            connection.execute(f"CREATE ROLE {name} LOGIN")
+            grants = grants.replace(f"TO {role};", f"TO {name};")
+        try:
+            connection.execute(grants)
+            with licet.open(uris["engine"]) as engine, psycopg.connect(uris["app"], autocommit=True) as app:
+                engine.write_schema("definition user {}\ndefinition document {\n  relation owner: user\n}")
+                engine.import_relationships(["document:b#owner@user:bo"])
+                (token,) = app.execute("SELECT licet.write(%s)", [one]).fetchone()
+                assert engine.allowed("document:a", "owner", "user:ada", consistency=licet.at_least(token))
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    app.execute("SELECT * FROM licet.rel")
+        finally:
+            for name in roles.values():
+                connection.execute(f"DROP OWNED BY {name}")
+                connection.execute(f"DROP ROLE {name}")
+
+
 @pytest.mark.parametrize("interpreter", ["lua5.4", "luajit"])
 def test_the_lua_example_on_postgres_prints_what_its_page_says(database: str, interpreter: str) -> None:
     assert printed(interpreter, "examples/postgres.lua") == OUTPUTS["examples/postgres.lua"]
