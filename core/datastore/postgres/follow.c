@@ -2,6 +2,7 @@
 #include "datastore/postgres/follow.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "datastore/postgres/standing.h"
 
 #define CONNECT_MS 10000u /* for a connection and what is looked at first */
@@ -9,6 +10,8 @@
 #define LAST_PAUSE_MS 5000u
 #define COARSE_MS 10u /* by which lic_monotonic_coarse_ms() may be behind */
 #define FOREVER_MS UINT64_C(3600000)
+#define COLLECT_MS UINT64_C(150000) /* and at random as much as that more, so that processes spread */
+#define COLLECT_MORE_MS UINT64_C(60000)
 
 static void wake(lic_pg_follower *f)
 {
@@ -354,6 +357,22 @@ static licet_status take_orphan(lic_pg_store *store, licet_error **error)
     return status;
 }
 
+/* Under the lock, which is let go of. In small parts, so that following does not wait; of all processes one at a time. */
+static void collect(lic_pg_store *store)
+{
+    lic_pg_follower *f       = &store->follower;
+    uint64_t         removed = 0;
+    bool             is_done = true;
+
+    if (f->collect_ms != 0) {
+        lic_mutex_unlock(&f->lock);
+        if (lic_pg_collect_batch(store, &removed, &is_done, NULL) != LICET_OK)
+            is_done = true;
+        lic_mutex_lock(&f->lock);
+    }
+    f->collect_ms = lic_monotonic_ms() + (is_done ? COLLECT_MS + lic_random_key() % COLLECT_MORE_MS : 0);
+}
+
 /* Under the lock. */
 static void follow_on(lic_pg_store *store)
 {
@@ -365,6 +384,8 @@ static void follow_on(lic_pg_store *store)
         (void)take_orphan(store, &error);
     else if (!f->in_flight && lic_monotonic_ms() >= due)
         (void)ask_and_take(store, lic_monotonic_ms() + store->limits.max_staleness_ms, &error);
+    else if (!f->in_flight && lic_monotonic_ms() >= f->collect_ms)
+        collect(store);
     else
         lic_waiters_wait(&f->work, &f->lock, f->in_flight ? lic_monotonic_ms() + store->limits.poll_interval_ms : due);
     licet_error_free(error);

@@ -209,15 +209,27 @@ done:
 
 /* ----------------------------------------------------------------------- both */
 
+/* A graph that turns out to be too large while the first requests wait for it is fetched for them, too. */
+static licet_status or_fetch(pinning *p, licet_status status, lic_snapshot *snapshot)
+{
+    if (status != LICET_OUT_OF_MEMORY || !lic_pg_fetches_all(p->store))
+        return status;
+    if (p->error != NULL) {
+        licet_error_free(*p->error);
+        *p->error = NULL;
+    }
+    return pin_fetched(p, snapshot);
+}
+
 static licet_status pin(pinning *p, lic_snapshot *snapshot)
 {
     switch (p->consistency->freshness) {
     case LICET_MINIMIZE_LATENCY:
     case LICET_FULLY_CONSISTENT:
-        return lic_pg_fetches_all(p->store) ? pin_fetched(p, snapshot) : pin_head(p, snapshot);
+        return lic_pg_fetches_all(p->store) ? pin_fetched(p, snapshot) : or_fetch(p, pin_head(p, snapshot), snapshot);
     case LICET_AT_LEAST_AS_FRESH:
     case LICET_AT_EXACT_SNAPSHOT:
-        return lic_pg_fetches_all(p->store) ? pin_fetched(p, snapshot) : pin_token(p, snapshot);
+        return lic_pg_fetches_all(p->store) ? pin_fetched(p, snapshot) : or_fetch(p, pin_token(p, snapshot), snapshot);
     }
     return lic_fail(p->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                     "consistency: %d is none of the four kinds", (int)p->consistency->freshness);

@@ -99,4 +99,7 @@ licet_status lic_pg_import_commit(lic_store *store, lic_store_import *import, co
 void         lic_pg_import_end(lic_store *store, lic_store_import *import);
 licet_status lic_pg_collect(lic_store *store, uint64_t *removed, licet_error **error);
 
+/* One small part of it. *removed grows; *is_done: nothing is left to do now, or another process is at it. */
+licet_status lic_pg_collect_batch(lic_pg_store *store, uint64_t *removed, bool *is_done, licet_error **error);
+
 #endif

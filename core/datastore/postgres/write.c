@@ -197,23 +197,30 @@ done:
     return status;
 }
 
+licet_status lic_pg_collect_batch(lic_pg_store *store, uint64_t *removed, bool *is_done, licet_error **error)
+{
+    const lic_pg_wait wait = lic_pg_store_wait(store, lic_monotonic_ms() + store->limits.write_timeout_ms);
+    char              window[NUMBER_BYTES + sizeof " milliseconds"];
+    lic_pg_link      *link = NULL;
+    licet_status      status;
+
+    snprintf(window, sizeof window, "%llu milliseconds", (unsigned long long)store->limits.gc_window_ms);
+    LIC_TRY(lic_pg_pool_take(store->pool, wait, &link, error));
+    LIC_TRY(collect_batch(store, link, window, removed, is_done, error));
+done:
+    lic_pg_pool_give(store->pool, link);
+    return status;
+}
+
 /* Each batch is a transaction with a deadline of its own; what broken connections leave undone is collected another
  * time. */
 licet_status lic_pg_collect(lic_store *base, uint64_t *removed, licet_error **error)
 {
-    lic_pg_store     *store = lic_pg_store_of(base);
-    const lic_pg_wait wait  = lic_pg_store_wait(store, lic_monotonic_ms() + store->limits.write_timeout_ms);
-    char              window[NUMBER_BYTES + sizeof " milliseconds"];
-    lic_pg_link      *link    = NULL;
-    bool              is_done = false;
-    licet_status      status;
+    bool         is_done = false;
+    licet_status status  = LICET_OK;
 
     *removed = 0;
-    snprintf(window, sizeof window, "%llu milliseconds", (unsigned long long)store->limits.gc_window_ms);
-    LIC_TRY(lic_pg_pool_take(store->pool, wait, &link, error));
     while (status == LICET_OK && !is_done)
-        status = collect_batch(store, link, window, removed, &is_done, error);
-done:
-    lic_pg_pool_give(store->pool, link);
+        status = lic_pg_collect_batch(lic_pg_store_of(base), removed, &is_done, error);
     return status;
 }
