@@ -24,7 +24,8 @@ typedef struct lic_pg_store {
     lic_arena                arena;   /* texts that live as long as the store */
     lic_store               *replica; /* a memory store over the host's graph and schemas */
     lic_pg_conninfo         *conninfo;
-    lic_pg_settings          settings; /* of all links */
+    lic_pg_settings          settings;      /* of the link that follows */
+    lic_pg_settings          pool_settings; /* of all others */
     lic_pg_limits            limits;
     licet_mode               mode;
     const lic_pg_statements *statements;

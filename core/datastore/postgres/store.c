@@ -162,6 +162,15 @@ bool lic_postgres_uri_is(licet_str uri)
     return lic_pg_conninfo_is(uri);
 }
 
+/* What we have given up on must not go on waiting for a lock. */
+static uint32_t server_timeout_ms(const licet_options *options)
+{
+    const uint32_t ours =
+        options->write_timeout_ms > options->wait_timeout_ms ? options->write_timeout_ms : options->wait_timeout_ms;
+
+    return ours + SERVER_MS_MORE;
+}
+
 static licet_status store_fill(lic_pg_store *store, licet_str uri, const licet_options *options, licet_error **error)
 {
     lic_memory    *memory = store->host.memory;
@@ -194,7 +203,10 @@ static licet_status store_fill(lic_pg_store *store, licet_str uri, const licet_o
     store->has_schema_lock = lic_mutex_init(&store->schema_lock);
     if (!lic_pg_marks_init(&store->marks, memory) || !lic_pg_follower_init(&store->follower) || !store->has_schema_lock)
         return lic_fail_memory(error);
-    store->pool = lic_pg_pool_new(memory, store->conninfo, &store->settings, options->max_connections, &store->bell);
+    store->pool_settings                      = store->settings;
+    store->pool_settings.statement_timeout_ms = server_timeout_ms(options);
+    store->pool =
+        lic_pg_pool_new(memory, store->conninfo, &store->pool_settings, options->max_connections, &store->bell);
     return store->pool != NULL ? LICET_OK : lic_fail_memory(error);
 }
 
