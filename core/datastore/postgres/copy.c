@@ -1,6 +1,5 @@
 /* COPY in Postgres' binary form, both ways. 15 bytes of signature and flags and 4 of an extension's size stand
  * before the rows, a field count of -1 behind them. */
-#include <assert.h>
 
 #include "datastore/postgres/link_state.h"
 
