@@ -1330,12 +1330,17 @@ def test_a_create_of_what_a_fixed_snapshot_hides_does_not_succeed(db, other, iso
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 @pytest.mark.parametrize("runs_at_the_snapshot", [False, True])
-def test_a_delete_by_filter_does_not_pass_over_what_a_fixed_snapshot_hides(db, other, isolation, runs_at_the_snapshot):
+def test_a_delete_by_filter_does_not_pass_over_what_a_fixed_snapshot_hides(
+    store, db, other, isolation, runs_at_the_snapshot
+):
     if runs_at_the_snapshot:
         other.begin()
         other.write("+document:plan#viewer@user:tom")
+        store.admin.run("SELECT pg_current_xact_id()")  # has ended before: the snapshot must list the other
     db.begin(isolation)
     if runs_at_the_snapshot:
+        running = db.one("SELECT pg_current_snapshot()::text").split(":")[2]
+        assert str(other.one("SELECT pg_current_xact_id()")) in running.split(",")
         other.run("COMMIT")
     else:
         other.write("+document:plan#viewer@user:tom")
