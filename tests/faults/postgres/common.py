@@ -128,13 +128,13 @@ def prepare(conninfo: str, **options: Any) -> None:
         engine.write_schema(SCHEMA)
 
 
-def until(attempt: Callable[[], Found], seconds: float = 20) -> Found:
+def until(attempt: Callable[[], Found], seconds: float = 20, passing: tuple[type[licet.Error], ...] = GONE) -> Found:
     """What it returns once it does not fail for want of a database."""
     end = time.monotonic() + seconds
     while True:
         try:
             return attempt()
-        except GONE:
+        except passing:
             if time.monotonic() > end:
                 raise
             time.sleep(0.02)

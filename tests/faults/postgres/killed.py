@@ -2,7 +2,8 @@
 holds the token of a revocation finds what it took away.
 
 Writers grant and revoke, several relationships in each write; checkers ask with the tokens of revocations. The server is
-killed at a random moment and started again; the same engines go on, and a new one has to find the same.
+killed at a random moment and started again, soon or when the writers have given up; the same engines go on, and new
+ones have to find the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import suppress
 
 import licet
 import psycopg
@@ -31,10 +31,11 @@ class Writer:
         self.pending = None  # what a write of unknown outcome would have made of it
         self.last = None  # token of the last revocation
         self.revoked = None  # the same while nothing was granted since
+        self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
-        while self.pending is None:
+        while not self.ended.is_set():
             wanted = not self.granted
             if wanted:
                 self.revoked = None
@@ -103,17 +104,21 @@ def stored(conninfo, document):
 
 def kill_once(run, postgres, engines, number):
     tally = run.tally
-    writers = [Writer(engines[n % len(engines)], f"d{number}w{n}", tally) for n in range(WRITERS)]
-    checkers = [Checker(engine, writers, tally) for engine in engines]
+    choice = list(engines.values())
+    writers = [Writer(choice[n % len(choice)], f"d{number}w{n}", tally) for n in range(WRITERS)]
+    checkers = [Checker(engine, writers, tally) for engine in choice]
     for one in writers + checkers:
         one.thread.start()
     time.sleep(run.random.uniform(0.005, 0.15))
-    postgres.kill()
     for writer in writers:
-        writer.thread.join(30)
-        if writer.thread.is_alive():
-            tally.wrong("hangs", f"a write to {writer.document}")
+        writer.ended.set()
+    postgres.kill()
+    if number % 5 == 0:
+        join(writers, tally)
+    else:
+        time.sleep(run.random.uniform(0, 0.3))
     postgres.start()
+    join(writers, tally)
     tally.count("kills")
     judge(postgres, engines, writers, tally)
     for checker in checkers:
@@ -121,29 +126,41 @@ def kill_once(run, postgres, engines, number):
         checker.thread.join()
 
 
+def join(writers, tally):
+    for writer in writers:
+        writer.thread.join(30)
+        if writer.thread.is_alive():
+            tally.wrong("hangs", f"a write to {writer.document}")
+
+
 def judge(postgres, engines, writers, tally):
-    with licet.open(postgres.conninfo, mode="prefetch") as fresh:
-        for writer in writers:
-            there = stored(postgres.conninfo, writer.document)
-            writer.judge(there, "the tables")
-            for who, engine in [("an old engine", e) for e in engines] + [("a new engine", fresh)]:
-                found = until(lambda e=engine, w=writer: viewers(e, w.document))
-                writer.judge(found, who)
-                if found != there:
-                    tally.wrong("disagreements", f"{who} of {writer.document}: {sorted(found)}, {sorted(there)}")
+    fresh = {mode: licet.open(postgres.conninfo, mode=mode) for mode in engines}
+    asked = [(f"an old engine, {mode}", engine) for mode, engine in engines.items()]
+    asked += [(f"a new engine, {mode}", engine) for mode, engine in fresh.items()]
+    for writer in writers:
+        there = stored(postgres.conninfo, writer.document)
+        writer.judge(there, "the tables")
+        for who, engine in asked:
+            found = until(lambda e=engine, w=writer: viewers(e, w.document))
+            writer.judge(found, who)
+            if found != there:
+                tally.wrong("disagreements", f"{who} of {writer.document}: {sorted(found)}, {sorted(there)}")
             if writer.last and not there:
                 writer.revoked = writer.last
-                Checker(fresh, [], tally).ask(writer)
+                Checker(engine, [], tally).ask(writer)
+    for engine in fresh.values():
+        engine.close()
 
 
 def kill(run: Run) -> None:
     with server() as postgres:
-        engines = [licet.open(postgres.conninfo, mode=mode) for mode in run.modes]
+        engines = {mode: licet.open(postgres.conninfo, mode=mode) for mode in run.modes}
+        for engine in engines.values():
+            until(lambda e=engine: viewers(e, "nothing"))
         for number in range(run.count):
             kill_once(run, postgres, engines, number)
-        for engine in engines:
-            with suppress(licet.Error):
-                engine.close()
+        for engine in engines.values():
+            engine.close()
 
 
 if __name__ == "__main__":
