@@ -11,13 +11,13 @@
 #include "datastore/postgres/link.h"
 
 typedef enum lic_pg_fetch_number {
-    LIC_PG_FETCH_CHECK,       /* one seed, probes, those that decide, most -> forward, unless a row decides at once */
+    LIC_PG_FETCH_CHECK,       /* the parts of one seed, probes that decide, all probes, most */
     LIC_PG_FETCH_BULK,        /* seeds, probes, those that decide, those for all rows of the subject, few, most */
     LIC_PG_FETCH_FORWARD,     /* seeds, probes, most */
     LIC_PG_FETCH_FORWARD_AT,  /* ..., snapshot of the past */
-    LIC_PG_FETCH_BACKWARD,    /* seeds, probes, most */
+    LIC_PG_FETCH_BACKWARD,    /* seeds, probes that lead on, others, most */
     LIC_PG_FETCH_BACKWARD_AT, /* ..., snapshot of the past */
-    LIC_PG_FETCH_CONFIRMED, /* of both ways: seeds, probes back, crossings from, to, subject, probes, most, snapshot */
+    LIC_PG_FETCH_CONFIRMED,   /* as backward, crossings from, to, subject, probes, most, snapshot: null for the head */
     LIC_PG_FETCH_COUNT
 } lic_pg_fetch_number;
 
@@ -33,7 +33,7 @@ enum {
     LIC_PG_FETCHED_COLUMNS
 };
 
-#define LIC_PG_FETCH_PARAMETERS 8 /* at most */
+#define LIC_PG_FETCH_PARAMETERS 9 /* at most */
 /* For LIC_PG_FETCH_BULK: with more rows of its own, the subject is looked for on each object. */
 #define LIC_PG_FETCH_OWN_ROWS 256
 

@@ -96,13 +96,6 @@ static void add_seed(fetch *f, const lic_fetch_seed *seed)
     lic_text_add_char(&f->texts, ')');
 }
 
-static void put_seed(fetch *f, const lic_fetch_seed *seed)
-{
-    begin_parameter(f);
-    add_seed(f, seed);
-    end_parameter(f);
-}
-
 static void put_seeds(fetch *f, const lic_fetch_seeds *seeds)
 {
     begin_array(f);
@@ -143,13 +136,53 @@ static void add_probe(fetch *f, uint64_t number, const lic_fetch_probe *probe)
     lic_text_add_literal(&f->texts, ")\"");
 }
 
-/* first: number of the first of them. */
-static void put_probes(fetch *f, const lic_fetch_probes *probes, size_t first)
+/* first: number of the first of them. Only those that are wanted. */
+static void put_some(fetch *f, const lic_fetch_probes *probes, size_t first,
+                     bool (*wanted)(const lic_fetch_probes *probes, size_t index))
 {
     begin_array(f);
     for (size_t i = 0; i < probes->count; i++)
-        add_probe(f, first + i, &probes->items[i]);
+        if (wanted(probes, i))
+            add_probe(f, first + i, &probes->items[i]);
     end_array(f);
+}
+
+static bool is_any(const lic_fetch_probes *probes, size_t index)
+{
+    (void)probes;
+    (void)index;
+    return true;
+}
+
+static bool is_deciding(const lic_fetch_probes *probes, size_t index)
+{
+    return probes->items[index].decides;
+}
+
+/* Does something go on where its rows lead? */
+static bool is_leading(const lic_fetch_probes *probes, size_t index)
+{
+    for (size_t i = 0; i < probes->count; i++)
+        if (probes->items[i].state == probes->items[index].next)
+            return true;
+    return false;
+}
+
+static bool is_last(const lic_fetch_probes *probes, size_t index)
+{
+    return !is_leading(probes, index);
+}
+
+static void put_probes(fetch *f, const lic_fetch_probes *probes, size_t first)
+{
+    put_some(f, probes, first, is_any);
+}
+
+static void put_backward(fetch *f)
+{
+    put_seeds(f, &f->plan.starts);
+    put_some(f, &f->plan.backward, 0, is_leading);
+    put_some(f, &f->plan.backward, 0, is_last);
 }
 
 static void put_deciding(fetch *f)
@@ -215,9 +248,11 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
 
     switch (number) {
     case LIC_PG_FETCH_CHECK:
-        put_seed(f, &plan->seeds.items[0]);
+        put_number(f, plan->seeds.items[0].state);
+        put_word(f, plan->seeds.items[0].id);
+        put_word(f, plan->seeds.items[0].subject_id);
+        put_some(f, &plan->probes, 0, is_deciding);
         put_probes(f, &plan->probes, 0);
-        put_deciding(f);
         put_number(f, most);
         break;
     case LIC_PG_FETCH_BULK:
@@ -229,8 +264,7 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         put_number(f, most);
         break;
     case LIC_PG_FETCH_CONFIRMED:
-        put_seeds(f, &plan->starts);
-        put_probes(f, &plan->backward, 0);
+        put_backward(f);
         put_crossings(f);
         put_word(f, plan->subject_id);
         put_probes(f, &plan->probes, plan->backward.count);
@@ -240,8 +274,7 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         break;
     case LIC_PG_FETCH_BACKWARD:
     case LIC_PG_FETCH_BACKWARD_AT:
-        put_seeds(f, &plan->starts);
-        put_probes(f, &plan->backward, 0);
+        put_backward(f);
         put_number(f, most);
         break;
     default:
@@ -392,8 +425,7 @@ static licet_status check_size(const fetch *f, licet_error **error)
     if (f->fetched->row_count <= f->wanted->most_rows)
         return LICET_OK;
     return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                    "the request touches more than the %zu relationships that are fetched for one",
-                    f->wanted->most_rows);
+                    "the request touches more than the %zu relationships that are fetched for one", wanted->most_rows);
 }
 
 /* ------------------------------------------------------------------- the graph */

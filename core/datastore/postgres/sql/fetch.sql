@@ -26,20 +26,30 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
--- From subjects to resources.
-CREATE OR REPLACE FUNCTION {schema}._return(seeds {schema}._seed[], probes {schema}._probe[], most integer)
+-- From subjects to resources. ends: probes whose rows lead to nothing more. They are most of all rows, and are looked at
+-- last, when they need not go through the recursion.
+CREATE OR REPLACE FUNCTION {schema}._return(seeds {schema}._seed[], probes {schema}._probe[], ends {schema}._probe[],
+                                            most integer)
 RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     WITH RECURSIVE walk(n, k, i, o, caveat, context, expires_at, expires_ns) AS (
         SELECT -1, x.k, x.i, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
                NULL::smallint FROM unnest(seeds) x
       UNION
         SELECT p.n, p.nk, e.ri, e.si, e.caveat, e.context, e.expires_at, e.expires_ns
-            FROM (SELECT DISTINCT k, i FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+            FROM (SELECT DISTINCT k, i FROM walk) w JOIN unnest(probes) p ON p.k = w.k
             CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
                 WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
-                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
-    SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) e),
+    reached AS MATERIALIZED (SELECT * FROM walk LIMIT most)
+    SELECT n, i, o, caveat, context, expires_at, expires_ns FROM reached WHERE n >= 0
+  UNION ALL
+    (SELECT p.n, e.ri, e.si, e.caveat, e.context, e.expires_at, e.expires_ns
+        FROM (SELECT DISTINCT k, i FROM reached) w JOIN unnest(ends) p ON p.k = w.k
+        CROSS JOIN LATERAL (
+            SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+            WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+              AND r.deleted_xid = '9223372036854775807' OFFSET 0) e LIMIT most)
 $$;
 
 -- The same at a snapshot of the past: versions that it saw, of those that still live, and of those that don't. Whoever
@@ -70,15 +80,15 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
-CREATE OR REPLACE FUNCTION {schema}._return_at(seeds {schema}._seed[], probes {schema}._probe[], most integer,
-                                               past pg_snapshot)
+CREATE OR REPLACE FUNCTION {schema}._return_at(seeds {schema}._seed[], probes {schema}._probe[], ends {schema}._probe[],
+                                               most integer, past pg_snapshot)
 RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     WITH RECURSIVE walk(n, k, i, o, caveat, context, expires_at, expires_ns) AS (
         SELECT -1, x.k, x.i, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
                NULL::smallint FROM unnest(seeds) x
       UNION
         SELECT p.n, p.nk, e.ri, e.si, e.caveat, e.context, e.expires_at, e.expires_ns
-            FROM (SELECT DISTINCT k, i FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+            FROM (SELECT DISTINCT k, i FROM walk) w JOIN unnest(probes || ends) p ON p.k = w.k
             CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
                 WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
@@ -92,24 +102,26 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
--- From one seed, unless a row of one of these probes decides at once.
-CREATE OR REPLACE FUNCTION {schema}._fetch_check(seed {schema}._seed, probes {schema}._probe[], deciding integer[],
-                                                 most integer)
+-- From one seed, unless a row of one of these probes decides at once. The others come as a text, which is only read if
+-- it is needed.
+CREATE OR REPLACE FUNCTION {schema}._fetch_check(state integer, id text, subject text, deciding {schema}._probe[],
+                                                 probes text, most integer)
 RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
 DECLARE
     hit {schema}._found;
 BEGIN
     SELECT p.n, r.ri, r.si, NULL, NULL, NULL, 0 INTO hit
-        FROM unnest(deciding) d(n) JOIN unnest(probes) p USING (n) CROSS JOIN LATERAL (
+        FROM unnest(deciding) p CROSS JOIN LATERAL (
             SELECT r.ri, r.si FROM {schema}.rel r
-            WHERE r.rt = p.rt AND r.ri = seed.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
-              AND r.si = CASE p.m WHEN 1 THEN seed.s ELSE '*' END AND r.deleted_xid = '9223372036854775807'
+            WHERE r.rt = p.rt AND r.ri = id AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
+              AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.deleted_xid = '9223372036854775807'
               AND r.caveat IS NULL AND r.expires_at IS NULL OFFSET 0) r
         LIMIT 1;
     IF FOUND THEN
         RETURN NEXT hit;
     ELSE
-        RETURN QUERY SELECT * FROM {schema}._walk(ARRAY[seed], probes, most);
+        RETURN QUERY SELECT * FROM {schema}._walk(ARRAY[ROW (state, id, subject)::{schema}._seed],
+                                                  probes::{schema}._probe[], most);
     END IF;
 END $$;
 
@@ -140,23 +152,23 @@ BEGIN
 END $$;
 
 -- Backward, and from what was reached forward: crossings say from which state in which.
-CREATE OR REPLACE FUNCTION {schema}._fetch_confirmed(starts {schema}._seed[], back {schema}._probe[], crossed integer[],
-                                                     entered integer[], subject text, probes {schema}._probe[],
-                                                     most integer, past pg_snapshot)
+CREATE OR REPLACE FUNCTION {schema}._fetch_confirmed(starts {schema}._seed[], back {schema}._probe[], ends {schema}._probe[],
+                                                     crossed integer[], entered integer[], subject text,
+                                                     probes {schema}._probe[], most integer, past pg_snapshot)
 RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
 DECLARE
     reached {schema}._found[];
     seeds   {schema}._seed[];
 BEGIN
     IF past IS NULL THEN
-        reached := ARRAY(SELECT x FROM {schema}._return(starts, back, most) x);
+        reached := ARRAY(SELECT x FROM {schema}._return(starts, back, ends, most) x);
     ELSE
-        reached := ARRAY(SELECT x FROM {schema}._return_at(starts, back, most, past) x);
+        reached := ARRAY(SELECT x FROM {schema}._return_at(starts, back, ends, most, past) x);
     END IF;
     RETURN QUERY SELECT * FROM unnest(reached);
     seeds := ARRAY(
         SELECT DISTINCT ROW (c.entered, x.i, subject)::{schema}._seed
-            FROM (SELECT b.nk, r.ri FROM unnest(reached) r JOIN unnest(back) b USING (n)
+            FROM (SELECT b.nk, r.ri FROM unnest(reached) r JOIN unnest(back || ends) b USING (n)
                   UNION ALL SELECT y.k, y.i FROM unnest(starts) y) x(k, i)
             JOIN unnest(crossed, entered) c(crossed, entered) ON c.crossed = x.k);
     IF past IS NULL THEN
