@@ -1835,9 +1835,10 @@ def test_the_embedded_texts_are_current():
     assert subprocess.run([sys.executable, str(ROOT / "tools/embed_sql.py"), "--check"]).returncode == 0
 
 
-def test_no_literal_has_a_backslash():
+def test_no_literal_means_something_else_without_standard_conforming_strings():
     for file in sorted((ROOT / "core/datastore/postgres/sql").glob("*.sql")):
-        assert "\\" not in file.read_text(encoding="ascii"), file.name
+        text = re.sub(r"\bE'(?:[^'\\]|\\.)*'", "", file.read_text(encoding="ascii"))
+        assert "\\" not in text, file.name
 
 
 # ------------------------------------------------------------ plans
