@@ -16,6 +16,9 @@ typedef struct lic_pg_settings {
     uint32_t statement_timeout_ms; /* the server's own, beside our deadlines, and of its locks; 0: none */
     bool     read_only;
     bool     generic_plans; /* for links whose statements all have one sensible plan: planned once, not each time */
+    /* For links whose statements look for few rows by an index: whole tables are not read where there is one. Else a plan
+     * that was made while a table was small stays until it is analysed, and reads the table for every look. */
+    bool by_index;
 } lic_pg_settings;
 
 typedef struct lic_pg_parameter {

@@ -265,7 +265,8 @@ static const char settings_sql[] =
     "pg_catalog.set_config('lock_timeout', $2, false), "
     "pg_catalog.set_config('idle_in_transaction_session_timeout', $3, false), "
     "pg_catalog.set_config('default_transaction_read_only', $4, false), "
-    "pg_catalog.set_config('plan_cache_mode', $5, false), "
+    "pg_catalog.set_config('plan_cache_mode', $5, false), pg_catalog.set_config('enable_seqscan', $6, false), "
+    "pg_catalog.set_config('enable_bitmapscan', $6, false), "
     "pg_catalog.set_config('default_transaction_isolation', 'read committed', false), "
     "pg_catalog.set_config('client_encoding', 'UTF8', false), pg_catalog.set_config('TimeZone', 'UTC', false), "
     "pg_catalog.set_config('DateStyle', 'ISO', false), "
@@ -308,7 +309,7 @@ static licet_status set_up(lic_pg_link *link, const lic_pg_settings *settings, l
     char           path[128];
     char           timeout[NUMBER_BYTES] = "";
     char           idle[NUMBER_BYTES]    = "";
-    const char    *values[5];
+    const char    *values[6];
     PGresult      *result = NULL;
     licet_status   status;
 
@@ -318,7 +319,8 @@ static licet_status set_up(lic_pg_link *link, const lic_pg_settings *settings, l
     values[2] = print_ms(idle_ms, idle);
     values[3] = settings->read_only ? "on" : "off";
     values[4] = settings->generic_plans ? "force_generic_plan" : "auto";
-    status    = lic_pg_link_query(link, settings_sql, 5, values, waiting, &result, error);
+    values[5] = settings->by_index ? "off" : "on";
+    status    = lic_pg_link_query(link, settings_sql, 6, values, waiting, &result, error);
     PQclear(result);
     return status;
 }

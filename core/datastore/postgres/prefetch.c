@@ -425,7 +425,7 @@ static licet_status check_size(const fetch *f, licet_error **error)
     if (f->fetched->row_count <= f->wanted->most_rows)
         return LICET_OK;
     return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                    "the request touches more than the %zu relationships that are fetched for one", wanted->most_rows);
+                    "the request touches more than the %zu relationships that are fetched for one", f->wanted->most_rows);
 }
 
 /* ------------------------------------------------------------------- the graph */

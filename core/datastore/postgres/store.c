@@ -205,6 +205,7 @@ static licet_status store_fill(lic_pg_store *store, licet_str uri, const licet_o
         return lic_fail_memory(error);
     store->pool_settings                      = store->settings;
     store->pool_settings.statement_timeout_ms = server_timeout_ms(options);
+    store->pool_settings.by_index             = true;
     store->pool =
         lic_pg_pool_new(memory, store->conninfo, &store->pool_settings, options->max_connections, &store->bell);
     return store->pool != NULL ? LICET_OK : lic_fail_memory(error);

@@ -392,10 +392,16 @@ static void a_session_has_the_settings_that_we_rely_on(void **state)
         { "default_transaction_isolation", "read committed" },
         { "default_transaction_read_only", "on" },
         { "plan_cache_mode", "force_generic_plan" },
+        { "enable_seqscan", "off" },
+        { "enable_bitmapscan", "off" },
         { "application_name", "licet" },
     };
     const lic_pg_settings settings = {
-        .schema = LICET_STR_INIT("select"), .statement_timeout_ms = 1234, .read_only = true, .generic_plans = true
+        .schema               = LICET_STR_INIT("select"),
+        .statement_timeout_ms = 1234,
+        .read_only            = true,
+        .generic_plans        = true,
+        .by_index             = true,
     };
     lic_pg_link *link;
     licet_error *error = NULL;

@@ -380,7 +380,7 @@ static void run(world *w, const char *format, ...)
 static void world_open(world *w, const char *schema)
 {
     const char     *conninfo = conninfo_of_tests();
-    lic_pg_settings settings = { .statement_timeout_ms = 20000, .generic_plans = true };
+    lic_pg_settings settings = { .statement_timeout_ms = 20000, .generic_plans = true, .by_index = true };
     licet_error    *error    = NULL;
 
     *w = (world){ .link = NULL };

@@ -52,8 +52,7 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
               AND r.deleted_xid = '9223372036854775807' OFFSET 0) e LIMIT most)
 $$;
 
--- The same at a snapshot of the past: versions that it saw, of those that still live, and of those that don't. Whoever
--- deleted one of these is not older than the snapshot's xmin.
+-- The same at a snapshot of the past: versions that it saw, of those that still live, and of those that don't.
 CREATE OR REPLACE FUNCTION {schema}._walk_at(seeds {schema}._seed[], probes {schema}._probe[], most integer,
                                              past pg_snapshot)
 RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
@@ -74,8 +73,7 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
                 WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
                   AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
                   AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
-                  AND r.deleted_xid < '9223372036854775807' AND r.deleted_xid >= pg_snapshot_xmin(past)
-                  AND pg_visible_in_snapshot(r.created_xid, past)
+                  AND r.deleted_xid < '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
                   AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
@@ -96,8 +94,7 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
               UNION ALL
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
                 WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
-                  AND r.deleted_xid < '9223372036854775807' AND r.deleted_xid >= pg_snapshot_xmin(past)
-                  AND pg_visible_in_snapshot(r.created_xid, past)
+                  AND r.deleted_xid < '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
                   AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
     SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
