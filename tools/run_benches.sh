@@ -15,7 +15,11 @@ measure() {
 [ -d build/bench-data-40 ] || measure .venv/bin/python bench/data/generate.py build/bench-data-40 --scale 40
 for source in bench/*.c; do
     program=build/release/bench/$(basename "$source" .c)
-    [ -x "$program" ] && measure "$program"
+    [ -x "$program" ] || continue
+    case $program in
+    */postgres) measure python3 tools/postgres.py run -- "$program" ;; # a server of its own
+    *) measure "$program" ;;
+    esac
 done
 for script in bench/*.py; do
     [ -e "$script" ] && measure .venv/bin/python "$script"

@@ -19,7 +19,7 @@ typedef struct bench_file {
     size_t     count;
 } bench_file;
 
-static inline void bench_stop(const char *what, const char *detail)
+_Noreturn static inline void bench_stop(const char *what, const char *detail)
 {
     fprintf(stderr, "bench: %s: %s\n", what, detail);
     exit(1);
