@@ -28,15 +28,15 @@ LIMITS = {"wait_timeout_ms": 700, "write_timeout_ms": 1500, "max_staleness_ms": 
 class Watched:
     """An engine in each mode, and what is said of them."""
 
-    def __init__(self, run, conninfo, what, rows=ROWS):
-        self.tally, self.what, self.rows = run.tally, what, rows
+    def __init__(self, run, conninfo, what, begins=True):
+        self.tally, self.what, self.begins = run.tally, what, begins
         self.engines = {mode: licet.open(conninfo, mode=mode, **LIMITS) for mode in run.modes}
         run.tally.count("troubles")
 
     def __enter__(self):
-        if self.rows:
-            next(iter(self.engines.values())).touch(*self.rows)
-        self.expect_right()
+        if self.begins:
+            next(iter(self.engines.values())).touch(*ROWS)
+            self.expect_right()
         return self
 
     def __exit__(self, *_):
@@ -111,17 +111,18 @@ def rows_of(engine, document):
 
 
 def read_only(run):
-    """A standby, as the only server there is: it has the truth and takes no writes. Then it is promoted."""
+    """A standby in the place of the primary takes no writes, and may be behind: no answers, until it is promoted."""
     with server() as postgres:
         with licet.open(postgres.conninfo, mode="prefetch") as engine:
             engine.touch(*ROWS)
         standby = postgres.standby()
         postgres.caught_up(standby)
-        with Watched(run, standby.conninfo, "read-only", rows=()) as watched:
+        with Watched(run, standby.conninfo, "read-only", begins=False) as watched:
             watched.expect_no_write()
+            watched.expect_no_answer()
+            standby.promote()
             watched.expect_right()
             watched.expect_nothing_new()
-            standby.promote()
             watched.expect_write()
 
 
