@@ -24,6 +24,7 @@
 #include "eval/expand.h"
 #include "eval/lookup_resources.h"
 #include "eval/lookup_subjects.h"
+#include "failing_memory.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define LONG ((lic_pg_wait){ lic_monotonic_ms() + 20000, NULL })
@@ -362,7 +363,7 @@ static const char *conninfo_of_tests(void)
     return conninfo;
 }
 
-static void run(world *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void run(world *w, const char *format, ...)
 {
     char      sql[512];
     va_list   arguments;
@@ -693,7 +694,7 @@ static void say_resources(asker *a, const lic_need *need, bool sorted, lic_text 
     lic_resource_plan plan;
     lic_resource_page page = { NULL, 0, false };
     lic_arena         keep;
-    lic_object        who;
+    lic_object        who = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
     lic_rel           relation;
     uint64_t          from = 0;
     licet_status      status;
@@ -800,7 +801,7 @@ static void say_tree(asker *a, const lic_need *need, lic_text *out)
     licet_error *error    = NULL;
     lic_tree     tree;
     lic_arena    keep;
-    lic_object   itself;
+    lic_object   itself = { { NULL, 0 }, { NULL, 0 }, { NULL, 0 } };
     lic_rel      relation;
     uint32_t     node = choose(a, need->resource, LIC_STR("user:nobody"), need->permission, &relation);
     licet_status status;
@@ -1128,6 +1129,336 @@ static void answers_are_those_over_the_whole_graph(void **state)
     }
 }
 
+/* -------------------------------------------------------------- what is fetched */
+
+static void put_lines(world *w, const char *lines)
+{
+    char copy[4096];
+
+    assert_true(strlen(lines) < sizeof copy);
+    snprintf(copy, sizeof copy, "%s", lines);
+    for (char *line = strtok(copy, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        put(w, line, true);
+}
+
+/* A document below two folders, seen by a group that is in another. */
+#define TREE                                  \
+    "document:plan#parent@folder:leaf\n"      \
+    "folder:leaf#parent@folder:root\n"        \
+    "folder:root#viewer@group:outer#member\n" \
+    "group:outer#member@group:inner#member\n" \
+    "group:inner#member@user:ana\n"           \
+    "document:plan#owner@user:bo\n"           \
+    "document:other#owner@user:ana\n"
+
+static void put_many(world *w, const char *before, size_t count, const char *after)
+{
+    run(w,
+        "INSERT INTO rel (rt, ri, rr, st, si) SELECT split_part('%s', ' ', 1), "
+        "replace(split_part('%s', ' ', 2), '%%', i::text), split_part('%s', ' ', 3), split_part('%s', ' ', 1), "
+        "replace(split_part('%s', ' ', 2), '%%', i::text) FROM generate_series(1, %d) i",
+        before, before, before, after, after, (int)count);
+}
+
+static size_t rows_for(world *w, const char *resource, const char *permission, const char *subject)
+{
+    const licet_check_request check  = check_of(resource, permission, subject);
+    const lic_need            need   = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
+    const lic_pg_wanted       wanted = wanted_of(w, &need, NULL);
+    lic_pg_prefetched         fetched;
+
+    assert_int_equal(lic_pg_prefetch(w->link, &wanted, LONG, &w->arena, &fetched, NULL), LICET_OK);
+    lic_graph_free(fetched.graph);
+    return fetched.row_count;
+}
+
+static void a_check_fetches_what_leads_on_and_its_subject_alone(void **state)
+{
+    world w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_lines(&w, TREE);
+    put_many(&w, "group inner member", 500, "user u%");
+    put_many(&w, "document d% owner", 500, "user ana");
+    assert_int_equal(rows_for(&w, "document:plan", "view", "user:ana"), 5);
+    assert_int_equal(rows_for(&w, "document:plan", "view", "user:nobody"), 4);
+    assert_int_equal(rows_for(&w, "document:plan", "view", "user:bo"), 1);
+    assert_int_equal(rows_for(&w, "document:none", "view", "user:ana"), 0);
+    assert_int_equal(rows_for(&w, "document:plan", "nothing", "user:ana"), 0);
+    world_close(&w);
+}
+
+static void an_explanation_is_about_what_does_not_decide_too(void **state)
+{
+    const licet_check_request check = check_of("document:plan", "view", "user:bo");
+    const lic_need            need  = { .kind = LIC_NEED_EXPLANATION, .checks = &check, .check_count = 1 };
+    lic_pg_prefetched         fetched;
+    lic_pg_wanted             wanted;
+    world                     w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_lines(&w, TREE);
+    wanted = wanted_of(&w, &need, NULL);
+    assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_OK);
+    assert_int_equal(fetched.row_count, 5);
+    lic_graph_free(fetched.graph);
+    world_close(&w);
+}
+
+/* More rows of the subject than are read from its side, and fewer. */
+static void many_checks_about_one_subject_are_as_each_would_be(void **state)
+{
+    licet_check_request checks[60];
+    lic_need            need = { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) };
+    char                ids[60][24];
+
+    (void)state;
+    for (size_t rows = 20; rows <= 320; rows += 300) {
+        lic_graph *whole;
+        world      w;
+
+        world_open(&w, FOLDERS);
+        put_lines(&w, TREE);
+        for (size_t i = 0; i < rows; i++) {
+            char line[64];
+
+            snprintf(line, sizeof line, "document:d%zu#owner@user:ana", i * 3);
+            put(&w, line, true);
+            snprintf(line, sizeof line, "document:d%zu#parent@folder:leaf", i * 5);
+            put(&w, line, true);
+        }
+        for (size_t i = 0; i < COUNT(checks); i++) {
+            snprintf(ids[i], sizeof ids[i], "document:d%zu", i);
+            checks[i] = check_of(ids[i], i % 7 == 0 ? "owner" : "view", "user:ana");
+        }
+        whole = whole_graph(&w);
+        assert_same(&w, whole, &need, NULL);
+        lic_graph_free(whole);
+        world_close(&w);
+    }
+}
+
+static void what_is_looked_up_is_numbered_in_its_order(void **state)
+{
+    const lic_need need = { .kind          = LIC_NEED_RESOURCES,
+                            .resource_type = LICET_STR("document"),
+                            .permission    = LICET_STR("view"),
+                            .subject       = LICET_STR("user:ana") };
+    world          w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_lines(&w, "document:c#owner@user:ana\ndocument:a#parent@folder:x\ndocument:d#viewer@group:g#member\n"
+                  "folder:x#viewer@user:ana\ngroup:g#member@user:ana\ndocument:b#viewer@user:ana\n");
+    for (int i = 0; i < 2; i++) {
+        lic_graph *graph = fetch(&w, &need, NULL);
+        lic_text   told;
+        asker      a;
+
+        asker_open(&a, &w, graph);
+        lic_text_init(&told, &w.base.memory);
+        say_resources(&a, &need, false, &told);
+        lic_text_add_char(&told, '\0');
+        assert_string_equal(told.data, "a \nb \nc \nd \n");
+        lic_text_free(&told);
+        asker_close(&a);
+        lic_graph_free(graph);
+    }
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------ what can fail */
+
+static void assert_fails(world *w, const lic_pg_wanted *wanted, licet_status status, licet_kind kind,
+                         const char *message)
+{
+    licet_error      *error = NULL;
+    lic_pg_prefetched fetched;
+
+    assert_int_equal(lic_pg_prefetch(w->link, wanted, LONG, &w->arena, &fetched, &error), status);
+    assert_null(fetched.graph);
+    assert_int_equal(licet_error_kind(error), kind);
+    assert_true(lic_str_equal(licet_error_message(error), text_of(message)));
+    licet_error_free(error);
+}
+
+static void a_row_that_does_not_fit_fails_the_whole(void **state)
+{
+    static const struct {
+        const char *row; /* in place of all others */
+        const char *message;
+    } cases[] = {
+        { "'document', 'plan', 'owner', 'user', 'bo', '...', 'level', NULL, NULL",
+          "the database holds a relationship that does not fit its schema: subjects of type `user with level` are not "
+          "allowed on relation `document#owner`" },
+        { "'document', 'plan', 'owner', 'user', 'bo', '...', NULL, NULL, '2200-01-01'",
+          "the database holds a relationship that does not fit its schema: subjects of type `user with expiration` are "
+          "not allowed on relation `document#owner`" },
+    };
+    const licet_check_request check = check_of("document:plan", "view", "user:bo");
+    const lic_need            need  = { .kind = LIC_NEED_EXPLANATION, .checks = &check, .check_count = 1 };
+    world                     w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const lic_pg_wanted wanted = wanted_of(&w, &need, NULL);
+        licet_error        *error  = NULL;
+        lic_pg_prefetched   fetched;
+
+        world_clear(&w);
+        run(&w, "INSERT INTO rel (rt, ri, rr, st, si, sr, caveat, context, expires_at) VALUES (%s)", cases[i].row);
+        assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, &error), LICET_UNAVAILABLE);
+        assert_null(fetched.graph);
+        assert_string_equal(kept(&w, licet_error_message(error)), cases[i].message);
+        licet_error_free(error);
+    }
+    world_close(&w);
+}
+
+static void an_id_that_is_none_fails_the_whole(void **state)
+{
+    const licet_check_request check = check_of("document:plan", "view", "user:bo");
+    const lic_need            need  = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
+    lic_pg_prefetched         fetched;
+    lic_pg_wanted             wanted;
+    world                     w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    run(&w, "INSERT INTO rel (rt, ri, rr, st, si) VALUES ('document', 'plan', 'parent', 'folder', 'a b')");
+    wanted = wanted_of(&w, &need, NULL);
+    assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_UNAVAILABLE);
+    assert_null(fetched.graph);
+    world_close(&w);
+}
+
+static void more_rows_than_the_limit_are_an_error(void **state)
+{
+    const lic_need need = { .kind         = LIC_NEED_SUBJECTS,
+                            .resource     = LICET_STR("group:inner"),
+                            .permission   = LICET_STR("member"),
+                            .subject_type = LICET_STR("user") };
+    lic_pg_wanted  wanted;
+    world          w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_many(&w, "group inner member", 100, "user u%");
+    wanted           = wanted_of(&w, &need, NULL);
+    wanted.most_rows = 99;
+    assert_fails(&w, &wanted, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT,
+                 "the request touches more than the 99 relationships that are fetched for one");
+    wanted.most_rows = 100;
+    lic_graph_free(fetch(&w, &need, NULL));
+    world_close(&w);
+}
+
+static void another_schema_in_force_is_told_and_nothing_is_judged_by_this_one(void **state)
+{
+    const licet_check_request check = check_of("document:plan", "view", "user:bo");
+    const lic_need            need  = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
+    lic_pg_snapshot           before;
+    lic_pg_prefetched         fetched;
+    lic_pg_wanted             wanted;
+    world                     w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_lines(&w, TREE);
+    before = current_snapshot(&w);
+    run(&w, "INSERT INTO zed (version, text) VALUES (7, '')");
+    wanted = wanted_of(&w, &need, NULL);
+    assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_OK);
+    assert_null(fetched.graph);
+    assert_int_equal(fetched.schema_version, 7);
+    wanted.at = &before; /* when it was not yet there */
+    assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_OK);
+    assert_non_null(fetched.graph);
+    assert_int_equal(fetched.schema_version, 0);
+    assert_true(lic_pg_snapshot_equal(&fetched.snapshot, &before));
+    assert_false(lic_pg_snapshot_equal(&fetched.current, &before));
+    lic_graph_free(fetched.graph);
+    world_close(&w);
+}
+
+static void a_past_that_was_collected_is_expired(void **state)
+{
+    const lic_need  need = { .kind = LIC_NEED_NOTHING };
+    lic_pg_snapshot then;
+    lic_pg_wanted   wanted;
+    world           w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    then   = current_snapshot(&w);
+    wanted = wanted_of(&w, &need, &then);
+    lic_graph_free(fetch(&w, &need, &then));
+    run(&w, "UPDATE meta SET gc_horizon = (%llu + 1)::text::xid8", (unsigned long long)then.xmin);
+    assert_fails(&w, &wanted, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN,
+                 "the revision is older than what garbage collection has left");
+    world_close(&w);
+}
+
+/* Fails the first allocation, then the second, and so on. */
+static void assert_survives(world *w, const lic_need *need)
+{
+    licet_status status = LICET_OUT_OF_MEMORY;
+
+    for (size_t n = 0; status != LICET_OK; n++) {
+        failing_memory    failing = fail_after(n);
+        lic_store_host    host    = w->host;
+        lic_pg_wanted     wanted  = wanted_of(w, need, NULL);
+        lic_memory        memory;
+        lic_arena         arena;
+        lic_pg_prefetched fetched;
+
+        lic_memory_init(&memory, &failing.allocator, SIZE_MAX);
+        lic_arena_init(&arena, &memory);
+        host.memory = &memory;
+        wanted.host = &host;
+        status      = lic_pg_prefetch(w->link, &wanted, LONG, &arena, &fetched, NULL);
+        if (status != LICET_OK)
+            assert_int_equal(status, LICET_OUT_OF_MEMORY);
+        assert_true((status == LICET_OK) == (fetched.graph != NULL));
+        lic_graph_free(fetched.graph);
+        lic_arena_free(&arena);
+        assert_int_equal(memory.used, 0);
+        assert_int_equal(failing.counts->live_blocks, 0);
+    }
+}
+
+static void prefetching_survives_every_failed_allocation(void **state)
+{
+    licet_check_request checks[20];
+    const lic_need      needs[] = {
+             { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = 1 },
+             { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) },
+             { .kind          = LIC_NEED_RESOURCES,
+               .resource_type = LICET_STR("doc"),
+               .permission    = LICET_STR("some"),
+               .subject       = LICET_STR("user:a") },
+             { .kind         = LIC_NEED_SUBJECTS,
+               .resource     = LICET_STR("doc:a"),
+               .permission   = LICET_STR("some"),
+               .subject_type = LICET_STR("user") },
+    };
+    world w;
+
+    (void)state;
+    world_open(&w, schemas[1]);
+    put_lines(&w, "doc:a#viewer@user:a[level:{\"x\":1}][expiration:2200-01-01T00:00:00Z]\n"
+                  "doc:a#parent@doc:b[level:{\"y\":1}]\ndoc:b#editor@user:a\ndoc:a#banned@group:a#every\n"
+                  "group:a#member@user:b\ngroup:a#guest@user:*\n");
+    for (size_t i = 0; i < COUNT(checks); i++)
+        checks[i] = check_of(i % 2 == 0 ? "doc:a" : "doc:b", "odd", "user:a");
+    for (size_t i = 0; i < COUNT(needs); i++)
+        assert_survives(&w, &needs[i]);
+    world_close(&w);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -1143,6 +1474,16 @@ int main(void)
         cmocka_unit_test(a_lookup_of_subjects_wants_those_of_its_shape),
         cmocka_unit_test(a_lookup_of_resources_goes_backwards),
         cmocka_unit_test(answers_are_those_over_the_whole_graph),
+        cmocka_unit_test(a_check_fetches_what_leads_on_and_its_subject_alone),
+        cmocka_unit_test(an_explanation_is_about_what_does_not_decide_too),
+        cmocka_unit_test(many_checks_about_one_subject_are_as_each_would_be),
+        cmocka_unit_test(what_is_looked_up_is_numbered_in_its_order),
+        cmocka_unit_test(a_row_that_does_not_fit_fails_the_whole),
+        cmocka_unit_test(an_id_that_is_none_fails_the_whole),
+        cmocka_unit_test(more_rows_than_the_limit_are_an_error),
+        cmocka_unit_test(another_schema_in_force_is_told_and_nothing_is_judged_by_this_one),
+        cmocka_unit_test(a_past_that_was_collected_is_expired),
+        cmocka_unit_test(prefetching_survives_every_failed_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
