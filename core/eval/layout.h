@@ -25,6 +25,7 @@ typedef enum lic_step_kind {
 
 typedef struct lic_step {
     uint8_t  kind;
+    bool     of_rows;   /* an arrow: its operands are in the order of rows, on which no answer may hang */
     uint32_t span;      /* steps, its operands' and its own */
     uint32_t attribute; /* of the row that leads to it: only as far as its caveat holds. LIC_NO_ATTRIBUTE: none */
     union {

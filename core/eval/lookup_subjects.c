@@ -427,10 +427,13 @@ static bool finish_frame(lookup *l)
     return deliver(l, set);
 }
 
-/* Nobody is left for the operands that follow. */
-static bool is_decided(const frame *f)
+/* Nobody is left for the operands that follow. In the order of rows they are looked at all the same where there are
+ * cycles: whether a set meets itself decides how the answer is told, and what comes first must not. The order is another
+ * after each write and merge, also between two pages. */
+static bool is_decided(const lookup *l, const frame *f)
 {
-    return f->is_started && lic_holders_is_empty(&f->set);
+    return f->is_started && lic_holders_is_empty(&f->set) &&
+           !(l->layout.has_cycles && l->layout.steps[f->step].of_rows);
 }
 
 static bool put_together(lookup *l)
@@ -439,7 +442,7 @@ static bool put_together(lookup *l)
         return false;
     while (l->frame_count > 0 && !l->needs_checks) {
         frame      *f       = &l->frames[l->frame_count - 1];
-        const bool  is_last = f->next_unit == l->unit_count || is_decided(f);
+        const bool  is_last = f->next_unit == l->unit_count || is_decided(l, f);
         lic_failure failure = lic_goal_steps(l->eval, 1);
 
         if (failure != LIC_FAILURE_NONE)

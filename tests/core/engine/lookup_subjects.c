@@ -379,6 +379,36 @@ static void a_condition_on_a_cycle_holds_for_who_comes_by_it(void **state)
     world_close(&w);
 }
 
+static const char WHEEL[] = "definition user {}\n"
+                            "definition folder {\n"
+                            "  relation parent: folder\n"
+                            "  relation pub: user:*\n"
+                            "  relation member: user\n"
+                            "  relation banned: user\n"
+                            "  permission view = pub + (member & banned) + parent.all(view)\n"
+                            "}\n";
+
+/* amy is a member of folder:a, and granted nothing by that. */
+static const char CYCLE_LAST[]  = "folder:a#parent@folder:b\nfolder:a#pub@user:*\nfolder:a#member@user:amy\n"
+                                  "folder:a#parent@folder:a";
+static const char CYCLE_FIRST[] = "folder:a#parent@folder:a\nfolder:a#pub@user:*\nfolder:a#member@user:amy\n"
+                                  "folder:a#parent@folder:b";
+
+/* Nobody is in folder:b, so whether `all` goes on to the cycle does not matter to who is in, only to how it is told. */
+static void a_listing_does_not_hang_on_the_order_of_rows(void **state)
+{
+    static const char *const orders[] = { CYCLE_LAST, CYCLE_FIRST };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        engine_world w;
+
+        world_open(&w, NULL, WHEEL, orders[i]);
+        assert_string_equal(subjects(&w, "folder:a", "view", "user", NULL), "*, amy");
+        world_close(&w);
+    }
+}
+
 static void a_cycle_through_an_exclusion_is_the_depth_error(void **state)
 {
     licet_lookup_subjects_request request = request_of("folder:x", "odd", "user", NULL);
@@ -887,6 +917,7 @@ int main(void)
         cmocka_unit_test(a_caveat_that_fails_is_the_error_where_nothing_decides),
         cmocka_unit_test(a_cycle_adds_nobody),
         cmocka_unit_test(a_condition_on_a_cycle_holds_for_who_comes_by_it),
+        cmocka_unit_test(a_listing_does_not_hang_on_the_order_of_rows),
         cmocka_unit_test(a_cycle_through_an_exclusion_is_the_depth_error),
         cmocka_unit_test(a_cycle_beyond_the_depth_of_one_subject_is_its_error),
         cmocka_unit_test(depth_counts_as_in_a_check),
