@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 8192, MAX_FOUND = 64, MAX_ROWS = 96, ROW = 256, WORLDS = 400 };
+enum { TEXT = 8192, MAX_FOUND = 64, MAX_ROWS = 96, ROW = 256, WORLDS = 400, RINGS = 1500 };
 
 static uint64_t random_state;
 
@@ -431,7 +431,7 @@ static void explain(const char *schema, engine_world *w, const question *q, cons
 
 static void compare(worlds *both, const char *schema, const question *q)
 {
-    static const char *const      everybody[] = { "a", "b", "c", "ghost", "nowhere" };
+    static const char *const      everybody[] = { "a", "b", "c", "d", "e", "f", "ghost", "nowhere" };
     engine_world                 *w           = &both->w;
     licet_lookup_subjects_request request     = LICET_LOOKUP_SUBJECTS_REQUEST_INIT;
     listing                       l           = { .failed = false };
@@ -527,10 +527,78 @@ static void what_is_said_of_each_subject_is_what_a_check_says(void **state)
     assert_true(nonempty > lookups / 5 && with_exclusions > 0 && conditional > 0 && failures > 0);
 }
 
+/* ---------------------------------------------------------------------- rings */
+
+static const char RING[] = "use expiration\n"
+                           "caveat low(aaa int) { aaa < 5 }\n"
+                           "caveat high(bbb int) { bbb > 5 }\n"
+                           "definition user {}\n"
+                           "definition group {\n"
+                           "  relation parent: group | group with high\n"
+                           "  relation pub: user:* | user:* with low\n"
+                           "  relation member: user | user with low | group#member | group#member with low |\n"
+                           "    group#member with high and expiration | group#per0\n"
+                           "  permission per0 = member + parent->per0\n"
+                           "  permission per1 = (pub - parent->member) + parent.all(per1)\n"
+                           "}\n";
+
+static void add_ring_row(char *text)
+{
+    static const char *const groups[]     = { "a", "b", "c", "d", "e", "f" };
+    static const char *const usersets[]   = { "#member", "#member", "#member", "#member", "#per0" };
+    static const char *const attributes[] = {
+        "", "", "", "", "[low]", "[low:{\"aaa\": 7}]", "[high]", "[high][expiration:2100-01-01T00:00:00Z]"
+    };
+    const char *from      = ONE_OF(groups);
+    const char *to        = ONE_OF(groups);
+    const char *attribute = ONE_OF(attributes);
+
+    switch (pick(12)) {
+    case 0:
+        snprintf(text, ROW, "group:%s#pub@user:*%s", from, attribute);
+        break;
+    case 1:
+        snprintf(text, ROW, "group:%s#member@user:%s%s", from, ONE_OF(ids), attribute);
+        break;
+    case 2:
+    case 3:
+        snprintf(text, ROW, "group:%s#parent@group:%s%s", from, to, attribute);
+        break;
+    default:
+        snprintf(text, ROW, "group:%s#member@group:%s%s%s", from, to, ONE_OF(usersets), attribute);
+    }
+}
+
+/* Few depths, many ways: most lead in circles, and some are too long. */
+static void on_cycles_of_every_length_a_lookup_says_what_checks_say(void **state)
+{
+    static const char *const names[]    = { "member", "member", "per0", "per1" };
+    static const char *const contexts[] = { NULL, NULL, "{\"aaa\": 1}", "{\"aaa\": 9}", "{\"bbb\": 9}" };
+    static worlds            both;
+
+    (void)state;
+    random_state = seed_or(4);
+    for (unsigned i = worlds_or(RINGS); i > 0; i--) {
+        worlds_open(&both, 3 + pick(4), RING);
+        write_rows(&both, 5 + pick(10), add_ring_row);
+        for (unsigned n = 0; n < 10; n++) {
+            question q = { pick(2) == 0 ? "group:a" : "group:b", ONE_OF(names), "user", NULL, ONE_OF(contexts) };
+
+            if (pick(4) == 0) {
+                q.subject_type     = "group";
+                q.subject_relation = "member";
+            }
+            compare(&both, RING, &q);
+        }
+        worlds_close(&both);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_each_subject_is_what_a_check_says),
+        cmocka_unit_test(on_cycles_of_every_length_a_lookup_says_what_checks_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
