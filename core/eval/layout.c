@@ -253,7 +253,10 @@ static bool lay_arrow(lic_layout *l, const lic_op *arrow, uint32_t object)
             return false;
         count++;
     }
-    return end_operands(l, kind, first, count);
+    if (!end_operands(l, kind, first, count))
+        return false;
+    l->steps[l->step_count - 1].of_rows = count > 1;
+    return true;
 }
 
 static bool lay_self(lic_layout *l, lic_goal goal)

@@ -25,6 +25,7 @@ typedef enum lic_step_kind {
 
 typedef struct lic_step {
     uint8_t  kind;
+    bool     of_rows;   /* an arrow: its operands are in the order of rows, on which no answer may hang */
     uint32_t span;      /* steps, its operands' and its own */
     uint32_t attribute; /* of the row that leads to it: only as far as its caveat holds. LIC_NO_ATTRIBUTE: none */
     union {
@@ -74,14 +75,21 @@ typedef struct lic_layout {
  * _DEPTH. */
 lic_failure lic_layout_make(lic_layout *layout, lic_eval *eval, lic_arena *arena, lic_goal root);
 
-/* Does the depth suffice for checks of all subjects, wherever they go? On cycles that is not asked of unions: a check
- * that meets a cycle looks at all goals on their shortest ways, and one that does not has found its subject. */
+/* Does the depth suffice for checks of all subjects, wherever they go? */
 static inline bool lic_layout_fits(const lic_layout *layout)
 {
-    const lic_laid_goal *root     = &layout->goals[0];
-    const bool           is_union = layout->eval->program->relations[root->goal.relation].is_union;
+    return !layout->is_too_deep && layout->goals[0].height <= layout->eval->limits.max_depth;
+}
 
-    return !layout->is_too_deep && (root->height <= layout->eval->limits.max_depth || (layout->has_cycles && is_union));
+/* The same where every row counts for certain. On cycles the ways' lengths are not asked of unions then: a check that
+ * meets a cycle looks at all goals on their shortest ways, and one that does not has found its subject. By a row that
+ * counts on a condition it has found no more than an "if" and goes on along the longer ways; and one that does not
+ * count may have been the short way. */
+static inline bool lic_layout_fits_certain_rows(const lic_layout *layout)
+{
+    const bool is_union = layout->eval->program->relations[layout->goals[0].goal.relation].is_union;
+
+    return lic_layout_fits(layout) || (!layout->is_too_deep && layout->has_cycles && is_union);
 }
 
 #endif

@@ -67,6 +67,7 @@ typedef struct lookup {
     size_t              set_capacity;
     uint64_t            handled; /* members of sets, since the clock was looked at */
     lic_holders         result;
+    bool                needs_certainty; /* sets say too little where a row counts on a condition, or not at all */
     bool                needs_checks;
     lic_failure         failure;
 } lookup;
@@ -135,6 +136,15 @@ static bool add_member(lookup *l, uint32_t node, lic_verdict verdict)
 
 /* --------------------------------------------------------------------- rows */
 
+/* What its caveat makes of a row that is there. */
+static bool judge_attribute(lookup *l, uint32_t attribute, lic_verdict *verdict)
+{
+    const lic_failure failure = lic_verdict_of_row(&l->verdicts, attribute, verdict);
+
+    l->needs_checks |= l->needs_certainty && *verdict != LIC_VERDICT_YES;
+    return failure == LIC_FAILURE_NONE || failed(l, failure);
+}
+
 /* What a row is worth: no, if it does not count. */
 static bool judge_row(lookup *l, const lic_relation *relation, lic_ref row, uint32_t attribute, lic_verdict *verdict)
 {
@@ -147,10 +157,7 @@ static bool judge_row(lookup *l, const lic_relation *relation, lic_ref row, uint
         *verdict = LIC_VERDICT_YES;
         return true;
     }
-    if (!lic_goal_holds_row(l->eval, relation, row, &attribute))
-        return true;
-    failure = lic_verdict_of_row(&l->verdicts, attribute, verdict);
-    return failure == LIC_FAILURE_NONE || failed(l, failure);
+    return !lic_goal_holds_row(l->eval, relation, row, &attribute) || judge_attribute(l, attribute, verdict);
 }
 
 static bool read_plain_rows(lookup *l, const lic_relation *relation, lic_ref resource, lic_verdict under)
@@ -229,10 +236,9 @@ static bool visit(lookup *l, uint32_t number)
 {
     const lic_step *step = &l->layout.steps[number];
     lic_verdict     under;
-    lic_failure     failure = lic_verdict_of_row(&l->verdicts, step->attribute, &under);
 
-    if (failure != LIC_FAILURE_NONE)
-        return failed(l, failure);
+    if (!judge_attribute(l, step->attribute, &under))
+        return false;
     if (under == LIC_VERDICT_NO)
         return true;
     switch ((lic_step_kind)step->kind) {
@@ -427,10 +433,13 @@ static bool finish_frame(lookup *l)
     return deliver(l, set);
 }
 
-/* Nobody is left for the operands that follow. */
-static bool is_decided(const frame *f)
+/* Nobody is left for the operands that follow. In the order of rows they are looked at all the same where there are
+ * cycles: whether a set meets itself decides how the answer is told, and what comes first must not. The order is another
+ * after each write and merge, also between two pages. */
+static bool is_decided(const lookup *l, const frame *f)
 {
-    return f->is_started && lic_holders_is_empty(&f->set);
+    return f->is_started && lic_holders_is_empty(&f->set) &&
+           !(l->layout.has_cycles && l->layout.steps[f->step].of_rows);
 }
 
 static bool put_together(lookup *l)
@@ -439,7 +448,7 @@ static bool put_together(lookup *l)
         return false;
     while (l->frame_count > 0 && !l->needs_checks) {
         frame      *f       = &l->frames[l->frame_count - 1];
-        const bool  is_last = f->next_unit == l->unit_count || is_decided(f);
+        const bool  is_last = f->next_unit == l->unit_count || is_decided(l, f);
         lic_failure failure = lic_goal_steps(l->eval, 1);
 
         if (failure != LIC_FAILURE_NONE)
@@ -664,7 +673,8 @@ static bool look_up(lookup *l, lic_goal goal)
 
     if (failure != LIC_FAILURE_NONE)
         return failed(l, failure);
-    l->needs_checks = !lic_layout_fits(&l->layout);
+    l->needs_certainty = !lic_layout_fits(&l->layout);
+    l->needs_checks    = !lic_layout_fits_certain_rows(&l->layout);
     if (l->needs_checks)
         return true;
     l->known = lic_new_array(&l->scratch, l->layout.step_count, const lic_holders *);

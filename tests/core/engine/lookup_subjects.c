@@ -379,6 +379,36 @@ static void a_condition_on_a_cycle_holds_for_who_comes_by_it(void **state)
     world_close(&w);
 }
 
+static const char WHEEL[] = "definition user {}\n"
+                            "definition folder {\n"
+                            "  relation parent: folder\n"
+                            "  relation pub: user:*\n"
+                            "  relation member: user\n"
+                            "  relation banned: user\n"
+                            "  permission view = pub + (member & banned) + parent.all(view)\n"
+                            "}\n";
+
+/* amy is a member of folder:a, and granted nothing by that. */
+static const char CYCLE_LAST[]  = "folder:a#parent@folder:b\nfolder:a#pub@user:*\nfolder:a#member@user:amy\n"
+                                  "folder:a#parent@folder:a";
+static const char CYCLE_FIRST[] = "folder:a#parent@folder:a\nfolder:a#pub@user:*\nfolder:a#member@user:amy\n"
+                                  "folder:a#parent@folder:b";
+
+/* Nobody is in folder:b, so whether `all` goes on to the cycle does not matter to who is in, only to how it is told. */
+static void a_listing_does_not_hang_on_the_order_of_rows(void **state)
+{
+    static const char *const orders[] = { CYCLE_LAST, CYCLE_FIRST };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        engine_world w;
+
+        world_open(&w, NULL, WHEEL, orders[i]);
+        assert_string_equal(subjects(&w, "folder:a", "view", "user", NULL), "*, amy");
+        world_close(&w);
+    }
+}
+
 static void a_cycle_through_an_exclusion_is_the_depth_error(void **state)
 {
     licet_lookup_subjects_request request = request_of("folder:x", "odd", "user", NULL);
@@ -454,6 +484,60 @@ static void a_cycle_beyond_the_depth_of_one_subject_is_its_error(void **state)
     assert_int_equal(w.status, LICET_LIMIT_EXCEEDED);
     licet_error_free(w.error);
     w.error = NULL;
+    world_close(&w);
+}
+
+static const char RING[] = "caveat adult(age int) { age > 17 }\n"
+                           "definition user {}\n"
+                           "definition club {\n"
+                           "  relation member: user | club#member | club#member with adult\n"
+                           "}\n";
+
+/* She is in club:b for certain, so a check of her asks it no further, and sees no cycle; but club:b counts on a
+ * condition alone, and another way to it is too long. */
+static void on_a_cycle_who_is_in_on_a_condition_may_be_too_far_away_as_well(void **state)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+    engine_world  w;
+
+    (void)state;
+    options.max_depth = 4;
+    world_open(&w, &options, RING,
+               "club:a#member@club:b#member[adult]\nclub:b#member@user:amy\nclub:b#member@club:e#member\n"
+               "club:e#member@club:b#member\n"
+               "club:a#member@club:c#member\nclub:c#member@club:d#member\nclub:d#member@club:e#member");
+    world_check(&w, "club:a", "member", "user:amy");
+    world_failed(&w, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAXIMUM_DEPTH_EXCEEDED",
+                 "max_depth exceeded: the answer lies more than 4 objects and names away, or hangs on a cycle through "
+                 "an exclusion");
+    assert_too_deep(&w, "club:a", "member");
+    assert_string_equal(subjects(&w, "club:a", "member", "user", "{\"age\": 18}"), "amy");
+    world_delete(&w, "club:b#member@user:amy");
+    world_done(&w);
+    assert_string_equal(subjects(&w, "club:a", "member", "user", NULL), "");
+    world_close(&w);
+}
+
+/* A false one takes away a way, and with it what lies near by it alone. */
+static void on_a_cycle_a_way_that_does_not_count_may_be_the_only_short_one(void **state)
+{
+    const licet_lookup_subjects_request request = request_of("club:a", "member", "user", "{\"age\": 3}");
+    licet_options                       options = LICET_OPTIONS_INIT;
+    engine_world                        w;
+
+    (void)state;
+    options.max_depth = 4;
+    world_open(&w, &options, RING,
+               "club:a#member@club:b#member[adult]\nclub:b#member@user:amy\nclub:b#member@club:b#member\n"
+               "club:b#member@club:e#member\nclub:e#member@club:f#member\n"
+               "club:a#member@club:c#member\nclub:c#member@club:d#member\nclub:d#member@club:e#member");
+    look_up(&w, &request);
+    world_failed(&w, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "MAXIMUM_DEPTH_EXCEEDED",
+                 "max_depth exceeded: the answer lies more than 4 objects and names away, or hangs on a cycle through "
+                 "an exclusion");
+    world_delete(&w, "club:b#member@user:amy");
+    world_done(&w);
+    assert_string_equal(subjects(&w, "club:a", "member", "user", "{\"age\": 3}"), "");
     world_close(&w);
 }
 
@@ -887,8 +971,11 @@ int main(void)
         cmocka_unit_test(a_caveat_that_fails_is_the_error_where_nothing_decides),
         cmocka_unit_test(a_cycle_adds_nobody),
         cmocka_unit_test(a_condition_on_a_cycle_holds_for_who_comes_by_it),
+        cmocka_unit_test(a_listing_does_not_hang_on_the_order_of_rows),
         cmocka_unit_test(a_cycle_through_an_exclusion_is_the_depth_error),
         cmocka_unit_test(a_cycle_beyond_the_depth_of_one_subject_is_its_error),
+        cmocka_unit_test(on_a_cycle_who_is_in_on_a_condition_may_be_too_far_away_as_well),
+        cmocka_unit_test(on_a_cycle_a_way_that_does_not_count_may_be_the_only_short_one),
         cmocka_unit_test(depth_counts_as_in_a_check),
         cmocka_unit_test(a_lookup_has_a_limit_of_steps),
         cmocka_unit_test(what_several_operands_share_is_not_read_by_each),

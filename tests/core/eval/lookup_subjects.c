@@ -1,5 +1,6 @@
 /* Lookup of subjects against exhaustive checks, over random schemas, relationships, contexts and limits: what is said
- * of each subject, those that occur nowhere included, is what licet_check() says. */
+ * of each subject, those that occur nowhere included, is what licet_check() says. And it is said in the same way in a
+ * world whose relationships were written in another order. */
 #include "engine_world.h"
 
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 8192, MAX_FOUND = 64, WORLDS = 400 };
+enum { TEXT = 8192, MAX_FOUND = 64, MAX_ROWS = 96, ROW = 256, WORLDS = 400, RINGS = 1500 };
 
 static uint64_t random_state;
 
@@ -178,17 +179,61 @@ static void add_row(char *text)
                  ONE_OF(ids), hash == NULL ? "" : hash, ONE_OF(attributes));
 }
 
-/* Those that do not fit the schema are tried in vain. */
-static void write_rows(engine_world *w, unsigned count)
-{
-    char row[256];
+/* A world, and the same with its relationships written from the last to the first. */
+typedef struct worlds {
+    engine_world w;
+    engine_world mirrored;
+    char         rows[MAX_ROWS][ROW];
+    unsigned     row_count;
+} worlds;
 
-    for (unsigned tries = 0; count > 0 && tries < 2000; tries++) {
-        add_row(row);
-        world_touch(w, row);
-        count -= w->status == LICET_OK;
-        licet_error_free(w->error);
-        w->error = NULL;
+/* The status is that of the schema. */
+static void worlds_open(worlds *both, uint32_t max_depth, const char *schema)
+{
+    licet_options options = LICET_OPTIONS_INIT;
+
+    options.max_depth = max_depth;
+    memset(both, 0, sizeof *both);
+    assert_int_equal(licet_open(LICET_STR("memory:"), &options, &both->w.engine, NULL), LICET_OK);
+    assert_int_equal(licet_open(LICET_STR("memory:"), &options, &both->mirrored.engine, NULL), LICET_OK);
+    world_schema(&both->w, schema);
+    licet_error_free(both->w.error);
+    both->w.error = NULL;
+    if (both->w.status != LICET_OK)
+        return;
+    world_schema(&both->mirrored, schema);
+    world_done(&both->mirrored);
+}
+
+static void worlds_close(worlds *both)
+{
+    world_close(&both->w);
+    world_close(&both->mirrored);
+}
+
+/* Those that do not fit the schema are tried in vain. */
+static void write_rows(worlds *both, unsigned count, void (*make_row)(char *text))
+{
+    for (unsigned tries = 0; both->row_count < count && tries < 2000; tries++) {
+        char *row = both->rows[both->row_count];
+
+        make_row(row);
+        world_touch(&both->w, row);
+        both->row_count += both->w.status == LICET_OK;
+        licet_error_free(both->w.error);
+        both->w.error = NULL;
+    }
+    for (unsigned i = both->row_count; i-- > 0;) {
+        /* Of two with the same names the second counts. */
+        const size_t names = strcspn(both->rows[i], "[");
+        bool         later = false;
+
+        for (unsigned j = i + 1; j < both->row_count; j++)
+            later |= strcspn(both->rows[j], "[") == names && strncmp(both->rows[i], both->rows[j], names) == 0;
+        if (later)
+            continue;
+        world_touch(&both->mirrored, both->rows[i]);
+        world_done(&both->mirrored);
     }
 }
 
@@ -281,6 +326,35 @@ static void assert_same_pages(engine_world *w, licet_lookup_subjects_request req
     assert_int_equal(paged.excluded_count, whole->excluded_count);
 }
 
+static int compare_said(const void *a, const void *b)
+{
+    return strcmp(((const said *)a)->id, ((const said *)b)->id);
+}
+
+static void sort_listing(listing *l)
+{
+    qsort(l->found, l->count, sizeof(said), compare_said);
+    qsort(l->excluded, l->excluded_count, sizeof(said), compare_said);
+}
+
+/* Which error it is when there are several, nobody says. */
+static void assert_same_listing(listing a, listing b)
+{
+    assert_int_equal(a.failed, b.failed);
+    assert_int_equal(a.count, b.count);
+    assert_int_equal(a.excluded_count, b.excluded_count);
+    sort_listing(&a);
+    sort_listing(&b);
+    for (size_t i = 0; i < a.count; i++) {
+        assert_string_equal(a.found[i].id, b.found[i].id);
+        assert_string_equal(a.found[i].text, b.found[i].text);
+    }
+    for (size_t i = 0; i < a.excluded_count; i++) {
+        assert_string_equal(a.excluded[i].id, b.excluded[i].id);
+        assert_string_equal(a.excluded[i].text, b.excluded[i].text);
+    }
+}
+
 static const char *told_of(const listing *l, const char *id)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -355,11 +429,13 @@ static void explain(const char *schema, engine_world *w, const question *q, cons
                 q->context == NULL ? "nothing" : q->context, id, told, checked);
 }
 
-static void compare(engine_world *w, const char *schema, const question *q)
+static void compare(worlds *both, const char *schema, const question *q)
 {
-    static const char *const      everybody[] = { "a", "b", "c", "ghost", "nowhere" };
+    static const char *const      everybody[] = { "a", "b", "c", "d", "e", "f", "ghost", "nowhere" };
+    engine_world                 *w           = &both->w;
     licet_lookup_subjects_request request     = LICET_LOOKUP_SUBJECTS_REQUEST_INIT;
     listing                       l           = { .failed = false };
+    listing                       mirrored    = { .failed = false };
     bool                          must_fail   = false;
     char                          cursor[128];
 
@@ -369,7 +445,7 @@ static void compare(engine_world *w, const char *schema, const question *q)
     request.subject_relation = text_of(q->subject_relation);
     request.context          = text_of(q->context);
     read_page(w, &request, &l, cursor);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof everybody / sizeof *everybody; i++) {
         const said s = ask(w, q, everybody[i]);
 
         must_fail |= strncmp(s.text, "failed", 6) == 0;
@@ -383,11 +459,13 @@ static void compare(engine_world *w, const char *schema, const question *q)
         fail();
     }
     count_kind(&l);
+    read_page(&both->mirrored, &request, &mirrored, cursor);
+    assert_same_listing(l, mirrored);
     if (!l.failed)
         assert_same_pages(w, request, &l);
 }
 
-static void compare_world(engine_world *w, const char *schema)
+static void compare_world(worlds *both, const char *schema)
 {
     static const char *const resources[] = { "group:a", "group:b", "item:a", "item:b", "item:c", "group:ghost" };
     static const char *const names[]     = { "per0", "per1", "per2", "per2", "per1", "viewer", "member", "parent" };
@@ -406,46 +484,121 @@ static void compare_world(engine_world *w, const char *schema)
 
         if (strcmp(q.subject_type, "user") != 0 && pick(3) > 0)
             q.subject_relation = ONE_OF(relations);
-        compare(w, schema, &q);
+        compare(both, schema, &q);
     }
+}
+
+static uint64_t seed_or(uint64_t otherwise)
+{
+    const char *seed = getenv("LOOKUP_SEED");
+
+    return seed == NULL ? otherwise : strtoull(seed, NULL, 10);
+}
+
+static unsigned worlds_or(unsigned otherwise)
+{
+    const char *count = getenv("LOOKUP_WORLDS");
+
+    return count == NULL ? otherwise : (unsigned)atoi(count);
 }
 
 static void what_is_said_of_each_subject_is_what_a_check_says(void **state)
 {
-    static char schema[TEXT];
-    const char *seed    = getenv("LOOKUP_SEED");
-    const char *worlds  = getenv("LOOKUP_WORLDS");
-    unsigned    written = 0;
+    static char   schema[TEXT];
+    static worlds both;
+    unsigned      written = 0;
 
     (void)state;
-    random_state = seed == NULL ? 20260830 : strtoull(seed, NULL, 10);
-    while (written < (worlds == NULL ? WORLDS : (unsigned)atoi(worlds))) {
-        licet_options options = LICET_OPTIONS_INIT;
-        engine_world  w;
+    random_state = seed_or(20260830);
+    while (written < worlds_or(WORLDS)) {
+        const uint32_t max_depth = pick(4) == 0 ? 3 + pick(5) : 0;
 
-        options.max_depth = pick(4) == 0 ? 3 + pick(5) : 0;
         make_schema(schema);
-        memset(&w, 0, sizeof w);
-        assert_int_equal(licet_open(LICET_STR("memory:"), &options, &w.engine, &w.error), LICET_OK);
-        world_schema(&w, schema);
-        if (w.status == LICET_OK) {
+        worlds_open(&both, max_depth, schema);
+        if (both.w.status == LICET_OK) {
             written++;
-            write_rows(&w, 10 + pick(60));
-            compare_world(&w, schema);
+            write_rows(&both, 10 + pick(60), add_row);
+            compare_world(&both, schema);
         }
-        licet_error_free(w.error);
-        w.error = NULL;
-        world_close(&w);
+        worlds_close(&both);
     }
     print_message("%zu lookups: %zu not empty, %zu with *, %zu with exclusions, %zu conditional, %zu failed\n", lookups,
                   nonempty, with_wildcard, with_exclusions, conditional, failures);
     assert_true(nonempty > lookups / 5 && with_exclusions > 0 && conditional > 0 && failures > 0);
 }
 
+/* ---------------------------------------------------------------------- rings */
+
+static const char RING[] = "use expiration\n"
+                           "caveat low(aaa int) { aaa < 5 }\n"
+                           "caveat high(bbb int) { bbb > 5 }\n"
+                           "definition user {}\n"
+                           "definition group {\n"
+                           "  relation parent: group | group with high\n"
+                           "  relation pub: user:* | user:* with low\n"
+                           "  relation member: user | user with low | group#member | group#member with low |\n"
+                           "    group#member with high and expiration | group#per0\n"
+                           "  permission per0 = member + parent->per0\n"
+                           "  permission per1 = (pub - parent->member) + parent.all(per1)\n"
+                           "}\n";
+
+static void add_ring_row(char *text)
+{
+    static const char *const groups[]     = { "a", "b", "c", "d", "e", "f" };
+    static const char *const usersets[]   = { "#member", "#member", "#member", "#member", "#per0" };
+    static const char *const attributes[] = {
+        "", "", "", "", "[low]", "[low:{\"aaa\": 7}]", "[high]", "[high][expiration:2100-01-01T00:00:00Z]"
+    };
+    const char *from      = ONE_OF(groups);
+    const char *to        = ONE_OF(groups);
+    const char *attribute = ONE_OF(attributes);
+
+    switch (pick(12)) {
+    case 0:
+        snprintf(text, ROW, "group:%s#pub@user:*%s", from, attribute);
+        break;
+    case 1:
+        snprintf(text, ROW, "group:%s#member@user:%s%s", from, ONE_OF(ids), attribute);
+        break;
+    case 2:
+    case 3:
+        snprintf(text, ROW, "group:%s#parent@group:%s%s", from, to, attribute);
+        break;
+    default:
+        snprintf(text, ROW, "group:%s#member@group:%s%s%s", from, to, ONE_OF(usersets), attribute);
+    }
+}
+
+/* Few depths, many ways: most lead in circles, and some are too long. */
+static void on_cycles_of_every_length_a_lookup_says_what_checks_say(void **state)
+{
+    static const char *const names[]    = { "member", "member", "per0", "per1" };
+    static const char *const contexts[] = { NULL, NULL, "{\"aaa\": 1}", "{\"aaa\": 9}", "{\"bbb\": 9}" };
+    static worlds            both;
+
+    (void)state;
+    random_state = seed_or(4);
+    for (unsigned i = worlds_or(RINGS); i > 0; i--) {
+        worlds_open(&both, 3 + pick(4), RING);
+        write_rows(&both, 5 + pick(10), add_ring_row);
+        for (unsigned n = 0; n < 10; n++) {
+            question q = { pick(2) == 0 ? "group:a" : "group:b", ONE_OF(names), "user", NULL, ONE_OF(contexts) };
+
+            if (pick(4) == 0) {
+                q.subject_type     = "group";
+                q.subject_relation = "member";
+            }
+            compare(&both, RING, &q);
+        }
+        worlds_close(&both);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_each_subject_is_what_a_check_says),
+        cmocka_unit_test(on_cycles_of_every_length_a_lookup_says_what_checks_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
