@@ -31,6 +31,11 @@ static size_t first_foreign_byte(lic_str id)
     return i;
 }
 
+bool lic_is_id(lic_str text)
+{
+    return text.size > 0 && text.size <= LIC_MAX_ID_BYTES && first_foreign_byte(text) == text.size;
+}
+
 static licet_status refuse(licet_error **error, const char *field, lic_str text, const char *expected)
 {
     return lic_fail(error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE, "%s: expected %s, not %Q", field,

@@ -54,6 +54,8 @@ static inline bool lic_subject_split(lic_str text, lic_object *object)
 
 /* Is the byte one that an id may hold? "*" is not one. */
 bool lic_is_id_byte(unsigned char byte);
+/* An id, and not the wildcard. */
+bool lic_is_id(lic_str text);
 
 /* "type:id". wildcard_ok: the id may be "*" (a bulk check's resource, which nobody has). */
 licet_status lic_object_check(const char *field, lic_str text, bool wildcard_ok, licet_error **error);

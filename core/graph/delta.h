@@ -82,6 +82,7 @@ struct lic_delta {
     _Atomic uint64_t     horizon; /* the oldest, with its past */
     _Atomic(lic_index *) edges;   /* NULL: no records */
     _Atomic(lic_index *) origins[2];
+    const lic_base      *base; /* the live one's: what it holds the changes since */
     const lic_edge_seed *seed;
     _Atomic uint32_t     record_count;
     _Atomic uint32_t     log_count;

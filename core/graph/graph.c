@@ -27,6 +27,9 @@ static void owner_free(void *owner, void *pointer, size_t size)
 
 /* ------------------------------------------------------------- birth, death */
 
+/* What the first delta is about, while the base is filled or merged into for the first time. */
+static const lic_base nothing = { { NULL, NULL }, NULL };
+
 /* Aligned as its type wants, which no allocator promises. */
 #define BLOCK_SIZE (sizeof(lic_graph) + _Alignof(lic_graph))
 
@@ -76,6 +79,7 @@ lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_g
     if (delta == NULL || !lic_mutex_init(&graph->lock))
         goto no_delta;
     delta->shared = true;
+    delta->base   = &nothing;
     atomic_init(&graph->delta, delta);
     return graph;
 no_delta:
@@ -216,6 +220,7 @@ static void count_edge(lic_graph *graph, const lic_change *change)
     uint32_t        range = change->edge.resource.node >> LIC_PIECE_BITS;
     uint64_t        by    = change->present ? 1 : UINT64_MAX; /* adding the largest number takes one away */
 
+    graph->had_edges = true;
     atomic_fetch_add_explicit(&graph->edges, by, memory_order_relaxed);
     if (atomic_load_explicit(&state->ranges, memory_order_relaxed) <= range)
         atomic_store_explicit(&state->ranges, range + 1, memory_order_release);
@@ -229,7 +234,7 @@ static lic_edge_state state_now(const lic_graph *graph, const lic_delta *delta, 
 
     if (record != LIC_NONE)
         return lic_delta_state(delta, lic_delta_record(delta, record), UINT64_MAX);
-    piece = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+    piece = lic_base_piece(delta->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
     return lic_piece_state(piece, lic_ref_key(resource), target, &graph->seed);
 }
 

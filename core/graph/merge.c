@@ -305,8 +305,9 @@ static bool make_next(lic_graph *graph)
     merge->next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, merge->settled);
     if (merge->next == NULL)
         return false;
-    past           = make_past(graph);
-    merge->horizon = past == NULL ? merge->settled : merge->horizon;
+    merge->next->base = &graph->base;
+    past              = make_past(graph);
+    merge->horizon    = past == NULL ? merge->settled : merge->horizon;
     atomic_init(&merge->next->past, past);
     atomic_init(&merge->next->horizon, merge->horizon);
     do {

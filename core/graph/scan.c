@@ -91,7 +91,7 @@ static bool enter_range(lic_scan *scan)
     uint32_t range = scan->range++;
     uint32_t first = range << LIC_PIECE_BITS;
 
-    scan->piece = lic_base_piece(&scan->snapshot->graph->base, LIC_FORWARD, scan->slot, range);
+    scan->piece = lic_base_piece(scan->snapshot->base, LIC_FORWARD, scan->slot, range);
     scan->node  = first;
     scan->next  = 0;
     scan->end   = 0;

@@ -17,6 +17,7 @@ void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot)
     snapshot->reader   = lic_epoch_enter(epochs_of(graph));
     snapshot->delta    = atomic_load(&graph->delta);
     snapshot->past     = NULL;
+    snapshot->base     = snapshot->delta->base;
     snapshot->revision = atomic_load(&snapshot->delta->head);
     snapshot->owner    = NULL;
 }
@@ -81,14 +82,14 @@ static __attribute__((noinline)) lic_edge_state state_by_deltas(const lic_snapsh
  * delta has a record of the change. */
 static inline lic_edge_state state_of(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)
 {
-    const lic_graph *graph  = snapshot->graph;
     uint64_t         source = lic_ref_key(resource);
     uint64_t         target = lic_ref_key(subject);
-    const lic_piece *piece  = lic_base_piece(&graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+    const lic_piece *piece =
+        lic_base_piece(snapshot->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
 
     if (snapshot->past != NULL || lic_delta_may_touch(snapshot->delta, LIC_FORWARD, source))
         return state_by_deltas(snapshot, piece, source, target);
-    return lic_piece_state(piece, source, target, &graph->seed);
+    return lic_piece_state(piece, source, target, &snapshot->graph->seed);
 }
 
 bool lic_snapshot_has(const lic_snapshot *snapshot, lic_ref resource, lic_ref subject)

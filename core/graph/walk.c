@@ -55,12 +55,12 @@ static inline __attribute__((always_inline)) void walk_start(const lic_snapshot 
     walk->reverse   = reverse;
     walk->one_slot  = one_slot;
     walk->attribute = LIC_NO_ATTRIBUTE;
-    walk->piece     = lic_base_piece(&snapshot->graph->base, reverse ? LIC_REVERSE : LIC_FORWARD, origin.slot,
-                                     origin.node >> LIC_PIECE_BITS);
-    walk->limit     = atomic_load_explicit(&snapshot->delta->record_count, memory_order_acquire);
-    walk->group     = LIC_NONE;
-    walk->record    = LIC_NONE;
-    walk->in_past   = false;
+    walk->piece =
+        lic_base_piece(snapshot->base, reverse ? LIC_REVERSE : LIC_FORWARD, origin.slot, origin.node >> LIC_PIECE_BITS);
+    walk->limit   = atomic_load_explicit(&snapshot->delta->record_count, memory_order_acquire);
+    walk->group   = LIC_NONE;
+    walk->record  = LIC_NONE;
+    walk->in_past = false;
     start_base(walk, origin.node, far_slot);
     if (snapshot->past != NULL)
         enter_past(walk, far_slot);
@@ -219,7 +219,7 @@ static __attribute__((noinline)) lic_glance look_closer(lic_glance glance, const
 lic_glance lic_snapshot_glance(const lic_snapshot *snapshot, lic_ref resource)
 {
     const lic_piece *piece =
-        lic_base_piece(&snapshot->graph->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
+        lic_base_piece(snapshot->base, LIC_FORWARD, resource.slot, resource.node >> LIC_PIECE_BITS);
     lic_glance glance     = { NULL, 0, 0 };
     uint32_t   attributed = 0;
     uint32_t   from;

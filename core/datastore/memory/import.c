@@ -12,7 +12,7 @@ struct lic_store_import {
     size_t      count;
     size_t      capacity;
     uint32_t   *numbers;         /* hash table of indexes in changes; FREE */
-    size_t      number_capacity; /* a power of two, at least twice the count */
+    size_t      number_capacity; /* a power of two, at least twice the count; 0: none is kept */
     uint64_t    key;
 };
 
@@ -59,8 +59,15 @@ static bool grow_numbers(lic_store_import *import, lic_memory *memory)
 static bool make_room(lic_store_import *import, lic_memory *memory)
 {
     return import->count < FREE / 2 &&
-           lic_grow(memory, (void **)&import->changes, &import->capacity, import->count + 1, sizeof *import->changes) &&
-           (import->count * 2 < import->number_capacity || grow_numbers(import, memory));
+           lic_grow(memory, (void **)&import->changes, &import->capacity, import->count + 1, sizeof *import->changes);
+}
+
+static bool make_number_room(lic_store_import *import, lic_memory *memory)
+{
+    while (import->count * 2 >= import->number_capacity)
+        if (!grow_numbers(import, memory))
+            return false;
+    return true;
 }
 
 licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error)
@@ -79,7 +86,7 @@ static licet_status add_one(const lic_memory_store *m, lic_store_import *import,
     uint32_t *place;
     uint32_t  attribute;
 
-    if (!make_room(import, m->memory) || !lic_memory_intern(m, change, &edge))
+    if (!make_room(import, m->memory) || !make_number_room(import, m->memory) || !lic_memory_intern(m, change, &edge))
         return lic_fail_memory(error);
     place = find_place(import, &edge);
     if (*place != FREE)
@@ -156,6 +163,31 @@ licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import
 
 /* ------------------------------------------------------------- replacing all */
 
+/* All are new to an empty graph, so nothing is looked for before it is made known. */
+static bool gather_one(const lic_memory_store *m, lic_store_import *import, lic_store_change *change)
+{
+    lic_edge edge = { { change->typed.resource, LIC_NO_NODE }, { change->typed.subject, LIC_NO_NODE } };
+    uint32_t attribute;
+
+    if (!make_room(import, m->memory) || !lic_memory_intern(m, change, &edge) ||
+        !lic_memory_attribute(m, change, &attribute))
+        return false;
+    import->changes[import->count++] = (lic_change){ .edge = edge, .present = true, .attribute = attribute };
+    return true;
+}
+
+bool lic_memory_gather(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count)
+{
+    lic_memory_store *m    = lic_memory_store_of(store);
+    bool              done = true;
+
+    lic_memory_lock(m);
+    for (size_t i = 0; i < count && done; i++)
+        done = gather_one(m, import, &changes[i]);
+    lic_memory_unlock(m);
+    return done;
+}
+
 static bool forget_edge(lic_memory_store *m, lic_store_import *import, const lic_edge *edge)
 {
     if (*find_place(import, edge) != FREE)
@@ -190,7 +222,7 @@ static bool forget_slot(lic_memory_store *m, lic_store_import *import, const lic
 static bool forget_rest(lic_memory_store *m, lic_store_import *import)
 {
     lic_snapshot head;
-    bool         done = import->number_capacity > 0 || grow_numbers(import, m->memory);
+    bool         done = make_number_room(import, m->memory);
 
     lic_snapshot_pin(m->graph, &head);
     for (lic_slot slot = 0; slot < lic_names_slot_count(m->names) && done; slot++)
@@ -199,14 +231,20 @@ static bool forget_rest(lic_memory_store *m, lic_store_import *import)
     return done;
 }
 
+static bool put_all(lic_memory_store *m, lic_store_import *import, uint64_t *revision)
+{
+    return lic_graph_fill(m->graph, import->changes, import->count, revision) ||
+           (forget_rest(m, import) && lic_graph_apply(m->graph, import->changes, import->count, revision));
+}
+
 static licet_status replace_all(lic_memory_store *m, lic_store_import *import, licet_schema **schema,
                                 uint64_t *revision, licet_error **error)
 {
     licet_schema *added = *schema;
 
-    if (!forget_rest(m, import) || !lic_schemas_add(m->host.schemas, lic_graph_head(m->graph) + 1, &added))
+    if (!lic_schemas_add(m->host.schemas, lic_graph_head(m->graph) + 1, &added))
         return lic_fail_memory(error);
-    if (!lic_graph_apply(m->graph, import->changes, import->count, revision)) {
+    if (!put_all(m, import, revision)) {
         lic_schemas_withdraw(m->host.schemas);
         licet_schema_retain(*schema); /* the list has taken the caller's */
         return lic_fail_memory(error);

@@ -13,6 +13,10 @@ lic_store *lic_memory_store_new(const lic_store_host *host);
 licet_status lic_memory_follow(lic_store *store, licet_schema **schema, lic_str metadata, lic_store_change *changes,
                                size_t count, uint64_t *revision, licet_error **error);
 
+/* Adds to an import that is to become all there is. Nobody looks whether an edge comes twice; if one does, the later one
+ * counts. false: out of memory. */
+bool lic_memory_gather(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count);
+
 /* What was added to an import becomes all there is, with the schema (taken), as one revision. The import can only be
  * ended afterwards. OUT_OF_MEMORY. */
 licet_status lic_memory_replace_all(lic_store *store, lic_store_import *import, licet_schema **schema,

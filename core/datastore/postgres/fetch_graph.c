@@ -263,7 +263,7 @@ static void put_fields(const builder *b, int number, lic_pg_fields *fields)
 
 static licet_status add_judged_row(builder *b, int number, licet_error **error)
 {
-    const lic_pg_reader reader = { b->from->host, b->from->program, b->from->now, &b->scratch };
+    const lic_pg_reader reader = { b->from->host, b->from->program, b->from->now, &b->scratch, NULL };
     lic_store_change    change = { .operation = LICET_TOUCH };
     lic_pg_fields       fields;
     lic_edge            edge;

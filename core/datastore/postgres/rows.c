@@ -1,5 +1,6 @@
 #include "datastore/postgres/rows.h"
 
+#include "datastore/object.h"
 #include "datastore/relationship.h"
 
 #define CAVEAT 6
@@ -192,16 +193,71 @@ done:
     return status;
 }
 
+/* Where a shape like that would be remembered. */
+static lic_pg_shape *shape_place(const lic_pg_reader *reader, const lic_pg_fields *fields)
+{
+    static const int names[] = { 0, 2, 3, 5 };
+    size_t           sum     = lic_str_equal(fields->items[4], LIC_STR("*"));
+
+    for (int i = 0; i < 4; i++) {
+        const lic_str name = fields->items[names[i]];
+
+        sum = sum * 7 + name.size + (name.size > 0 ? (unsigned char)name.data[0] : 0);
+    }
+    return &reader->shapes[sum % LIC_PG_SHAPES];
+}
+
+static bool is_shape(const lic_pg_shape *shape, const lic_pg_fields *fields)
+{
+    return lic_str_equal(shape->names[0], fields->items[0]) && lic_str_equal(shape->names[1], fields->items[2]) &&
+           lic_str_equal(shape->names[2], fields->items[3]) && lic_str_equal(shape->names[3], fields->items[5]) &&
+           shape->typed.wildcard == lic_str_equal(fields->items[4], LIC_STR("*"));
+}
+
+/* Without attributes, and with good ids? Then all there is to judge are the names. */
+static bool is_plain(const lic_pg_fields *fields)
+{
+    return !lic_str_given(fields->items[CAVEAT]) && !lic_str_given(fields->items[CONTEXT]) &&
+           !lic_str_given(fields->items[EXPIRES_AT]) && lic_is_id(fields->items[1]) &&
+           (lic_is_id(fields->items[4]) || lic_str_equal(fields->items[4], LIC_STR("*")));
+}
+
+static void remember(lic_pg_shape *shape, const lic_program *program, const lic_typed *typed)
+{
+    const lic_slot_meaning resource = lic_program_slot(program, typed->resource);
+    const lic_slot_meaning subject  = lic_program_slot(program, typed->subject);
+
+    shape->names[0] = program->definitions[resource.definition].name;
+    shape->names[1] = program->relations[resource.relation].name;
+    shape->names[2] = program->definitions[subject.definition].name;
+    shape->names[3] = subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name;
+    shape->typed    = *typed;
+}
+
+static bool is_known(const lic_pg_fields *fields, const lic_pg_shape *shape, lic_store_change *change)
+{
+    if (!is_shape(shape, fields) || !is_plain(fields))
+        return false;
+    change->resource_id = fields->items[1];
+    change->subject_id  = fields->items[4];
+    change->typed       = shape->typed;
+    change->attribute   = (lic_attribute){ .expires_at_s = LIC_NEVER_EXPIRES, .caveat = LIC_NO_CAVEAT_NAME };
+    return true;
+}
+
 licet_status lic_pg_row_touch(const lic_pg_reader *reader, const lic_pg_fields *fields, lic_store_change *change,
                               bool *skip, licet_error **error)
 {
     licet_error       *cause = NULL;
+    lic_pg_shape      *shape = reader->shapes == NULL ? NULL : shape_place(reader, fields);
     licet_relationship relationship;
     bool               expired;
     licet_status       status;
 
     *skip   = false;
     *change = (lic_store_change){ .operation = LICET_TOUCH };
+    if (shape != NULL && is_known(fields, shape, change))
+        return LICET_OK;
     if (!has_names(fields))
         return fail_row(error, "it lacks a name");
     put_names(fields, &relationship);
@@ -213,6 +269,8 @@ licet_status lic_pg_row_touch(const lic_pg_reader *reader, const lic_pg_fields *
     change->resource_id = relationship.resource_id;
     change->subject_id  = relationship.subject_id;
     status              = type_row(reader, &relationship, change, &cause);
+    if (status == LICET_OK && shape != NULL && is_plain(fields))
+        remember(shape, reader->program, &change->typed);
     if (status == LICET_OK)
         return LICET_OK;
     lic_store_changes_end(change, 1);

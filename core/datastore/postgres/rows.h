@@ -15,12 +15,21 @@ typedef struct lic_pg_fields {
     lic_str items[LIC_PG_ROW_FIELDS]; /* not given: null */
 } lic_pg_fields;
 
+/* The names of rows that were read, and what they came to: most rows have the same as one before them. */
+typedef struct lic_pg_shape {
+    lic_str   names[4]; /* rt, rr, st, sr: the program's own. Not given: none yet */
+    lic_typed typed;    /* of rows without attributes; a wildcard is another shape */
+} lic_pg_shape;
+
+#define LIC_PG_SHAPES 64
+
 /* What rows are read for. */
 typedef struct lic_pg_reader {
     const lic_store_host *host;
     const lic_program    *program; /* of the schema in force with them */
     lic_instant           now;
-    lic_arena            *arena; /* for contexts and times */
+    lic_arena            *arena;  /* for contexts and times */
+    lic_pg_shape         *shapes; /* LIC_PG_SHAPES of them, of this program; NULL: nothing is remembered */
 } lic_pg_reader;
 
 /* Of a row of COPY's binary form: exactly the columns. false: it is something else. */
