@@ -1466,6 +1466,44 @@ def test_an_import_copies_into_the_guarded_table(store, db, other):
         db.run(f"INSERT INTO {db.schema}.rel (rt, ri, rr, st, si) VALUES ('document', 'x', 'viewer', 'user', 'tom')")
 
 
+def import_documents(db, first, count):
+    """As an engine does it: the rows first."""
+    db.begin()
+    db.run("SELECT set_config('licet.writer', %s, true)", db.schema)
+    db.run(
+        "INSERT INTO {s}.rel (rt, ri, rr, st, si) SELECT 'document', 'd' || n, 'viewer', 'user', 'tom' "
+        "FROM generate_series(%s::int, %s) n",
+        first,
+        first + count - 1,
+    )
+    db.run("SELECT {s}._import(1, NULL)")
+    db.run("COMMIT")
+
+
+def test_the_planner_knows_of_an_import_that_makes_the_table_much_larger(db):
+    known = "SELECT reltuples::bigint FROM pg_class WHERE oid = '{s}.rel'::regclass"
+    db.run("ALTER TABLE {s}.rel SET (autovacuum_enabled = off)")
+    assert db.one(known) == -1
+    import_documents(db, 0, 100)
+    assert db.one(known) == -1
+    import_documents(db, 100, 9900)
+    assert db.one(known) == 10000
+    import_documents(db, 10000, 1000)
+    assert db.one(known) == 10000
+    import_documents(db, 11000, 19000)
+    assert db.one(known) == 30000
+    assert db.one("SELECT n_distinct FROM pg_stats WHERE schemaname = %s AND attname = 'rt'", db.schema) == 1
+
+
+def test_an_import_waits_for_nobody_who_analyses(db, other):
+    db.run("ALTER TABLE {s}.rel SET (autovacuum_enabled = off)")
+    other.begin()
+    other.run("ANALYZE {s}.rel")
+    import_documents(db, 0, 10000)
+    other.run("COMMIT")
+    assert db.rows() == 10000
+
+
 # ------------------------------------------------------------ guards and rights
 
 

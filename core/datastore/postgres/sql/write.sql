@@ -138,10 +138,14 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- Before a COPY into rel in its transaction: what a write does, but for the rows. The guard stays open until its end.
+-- For a COPY into rel in its transaction: what a write does, but for the rows. The guard is open from here to its end.
+-- Called when the rows are there, it also tells the planner of them, if they are many: until autovacuum came, queries
+-- would read by the wrong index. Where somebody analyses or vacuums already, it is left to them.
 CREATE OR REPLACE FUNCTION {schema}._import(expected_schema bigint, request_id uuid,
                                             OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    pages bigint := pg_relation_size('{schema}.rel') / current_setting('block_size')::bigint;
 BEGIN
     PERFORM set_config('licet.writer', '{schema}', true);
     FOR number IN 0 .. 64 LOOP
@@ -149,6 +153,9 @@ BEGIN
     END LOOP;
     schema := {schema}._expect_schema(expected_schema);
     PERFORM {schema}._record(NULL, request_id);
+    IF EXISTS (SELECT FROM pg_class c WHERE c.oid = '{schema}.rel'::regclass AND pages > 2 * greatest(c.relpages, 8)) THEN
+        ANALYZE (SKIP_LOCKED) {schema}.rel;
+    END IF;
     xid      := pg_current_xact_id();
     snapshot := pg_current_snapshot();
     RETURN NEXT;
