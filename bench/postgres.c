@@ -352,7 +352,7 @@ static void run_contest(contest *c)
 
     for (size_t i = 0; i < c->count; i++)
         c->all[i].samples = bench_alloc(MAX_SAMPLES, sizeof(double));
-    while (bench_now() < end)
+    while (bench_now() < end || c->all[0].count == 0)
         for (size_t i = 0; i < c->count; i++)
             burst(c, &c->all[i], warm);
     for (size_t i = 0; i < c->count; i++) {
