@@ -127,6 +127,16 @@ static licet_status report_lints(validation *v, const licet_schema *schema)
     return LICET_OK;
 }
 
+/* What was loaded is in the database: the graph may not show it yet, or never follow. */
+static licet_status pin_loaded(const licet_engine *engine, lic_snapshot *snapshot, licet_error **error)
+{
+    static const licet_filter everything = LICET_FILTER_INIT;
+    const licet_consistency   full       = { LICET_FULLY_CONSISTENT, { NULL, 0 }, false };
+    const lic_need            all        = { .kind = LIC_NEED_ROWS, .filter = &everything };
+
+    return lic_engine_pin(engine, &full, &all, snapshot, error);
+}
+
 static licet_status run(validation *v)
 {
     licet_engine    *engine = v->engine;
@@ -134,7 +144,9 @@ static licet_status run(validation *v)
     lic_expectations run;
     licet_status     status;
 
-    lic_snapshot_pin(engine->graph, &snapshot);
+    status = pin_loaded(engine, &snapshot, v->error);
+    if (status != LICET_OK)
+        return status;
     run                  = (lic_expectations){ .engine   = engine,
                                                .memory   = engine->memory,
                                                .now      = lic_instant_of(lic_engine_now(engine)),
@@ -146,9 +158,9 @@ static licet_status run(validation *v)
     run.limits.max_depth = v->request->max_depth == 0 ? DEFAULT_DEPTH : v->request->max_depth;
     LIC_TRY(lic_run_assertions(&run, &v->file, v->error));
     LIC_TRY(lic_run_expected_relations(&run, &v->file, v->error));
-    LIC_TRY(report_lints(v, lic_schemas_at(&engine->schemas, snapshot.revision)));
+    LIC_TRY(report_lints(v, lic_engine_schema(engine, &snapshot)));
 done:
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     return status;
 }
 
