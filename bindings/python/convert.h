@@ -51,8 +51,8 @@ static inline bool str_from_py(module_state *state, PyObject *value, const char 
     return false;
 }
 
-/* A view of a long text that has lines. One that has no UTF-8 is passed on as the core can see it, so that the error
- * has a position. The view is of `value` or of *kept, a new reference or NULL. */
+/* A view of a text whose errors the core tells, with their position or kind. One that has no UTF-8 is passed on as the
+ * core can see it. The view is of `value` or of *kept, a new reference or NULL. */
 bool text_from_py(module_state *state, PyObject *value, const char *what, licet_str *view, PyObject **kept);
 
 /* As str_from_py(); NULL and None are "not given". */

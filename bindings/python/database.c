@@ -27,15 +27,17 @@ PyObject *database_migrate(PyObject *module, PyObject *const *args, Py_ssize_t n
     licet_error           *error   = NULL;
     PyObject              *arg[2 + DATABASE_PARAMETER_COUNT] = { NULL };
     bool                   dry_run                           = false;
+    PyObject              *kept                              = NULL;
     licet_status           status;
     licet_str              uri;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "uri", &uri) ||
-        !bool_from_py(arg[1], "dry_run", &dry_run) || !database_options_from_py(state, arg + 2, &options))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !bool_from_py(arg[1], "dry_run", &dry_run) ||
+        !database_options_from_py(state, arg + 2, &options) || !text_from_py(state, arg[0], "uri", &uri, &kept))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = licet_migrate(uri, &options, dry_run, &sql, &error);
     Py_END_ALLOW_THREADS
+    Py_XDECREF(kept);
     return status == LICET_OK ? buffer_to_py(&sql) : raise_error(state, status, error);
 }
 
@@ -51,14 +53,16 @@ PyObject *database_doctor(PyObject *module, PyObject *const *args, Py_ssize_t na
     licet_buffer           json                              = LICET_BUFFER_INIT;
     licet_error           *error                             = NULL;
     PyObject              *arg[1 + DATABASE_PARAMETER_COUNT] = { NULL };
+    PyObject              *kept                              = NULL;
     licet_status           status;
     licet_str              uri;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "uri", &uri) ||
-        !database_options_from_py(state, arg + 1, &options))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !database_options_from_py(state, arg + 1, &options) ||
+        !text_from_py(state, arg[0], "uri", &uri, &kept))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = licet_doctor(uri, &options, &json, &error);
     Py_END_ALLOW_THREADS
+    Py_XDECREF(kept);
     return status == LICET_OK ? json_to_py(state, buffer_to_py(&json)) : raise_error(state, status, error);
 }

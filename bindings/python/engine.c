@@ -152,20 +152,19 @@ PyObject *engine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     licet_options          options                       = LICET_OPTIONS_INIT;
     licet_str              uri                           = LICET_STR_INIT("memory:");
     PyObject              *arg[OPEN_PARAMETER_COUNT + 2] = { NULL };
+    PyObject              *kept                          = NULL;
     engine_object         *self;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || (arg[0] != NULL && !str_from_py(state, arg[0], "uri", &uri)) ||
-        !options_from_py(state, arg + 1, &options))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !options_from_py(state, arg + 1, &options) ||
+        (arg[0] != NULL && !text_from_py(state, arg[0], "uri", &uri, &kept)))
         return NULL;
     self = engine_new(state);
-    if (self == NULL)
-        return NULL;
-    if (!log_from_py(arg[OPEN_PARAMETER_COUNT + 1], self, &options.log) ||
-        !engine_fill(state, self, uri, &options, arg[1 + OPEN_PARAMETER_CLOCK])) {
-        Py_DECREF(self);
-        return NULL;
-    }
-    PyObject_GC_Track(self);
+    if (self != NULL && (!log_from_py(arg[OPEN_PARAMETER_COUNT + 1], self, &options.log) ||
+                         !engine_fill(state, self, uri, &options, arg[1 + OPEN_PARAMETER_CLOCK])))
+        Py_CLEAR(self);
+    Py_XDECREF(kept);
+    if (self != NULL)
+        PyObject_GC_Track(self);
     return (PyObject *)self;
 }
 

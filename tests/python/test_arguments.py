@@ -52,11 +52,18 @@ def test_a_surrogate_is_refused_wherever_text_goes(engine):
         lambda: engine.check(**QUESTION, consistency=licet.at_least(bad)),
         lambda: engine.write([], [licet.must_match(resource_type=bad)]),
         lambda: licet.Relationship.parse(bad),
-        lambda: licet.open(bad),
     ]:
         with pytest.raises(licet.InvalidArgument) as caught:
             call()
         assert caught.value.kind == "encoding"
+
+
+@pytest.mark.parametrize("call", [licet.open, licet.migrate, licet.doctor])
+def test_an_address_that_is_no_text_is_a_bad_address(call):
+    with pytest.raises(licet.InvalidArgument) as caught:
+        call("host=db password=s3cret application_name=\udcff")
+    assert caught.value.kind == "config"
+    assert "s3cret" not in str(caught.value)
 
 
 def test_a_subclass_of_str_is_text(engine):
