@@ -7,7 +7,7 @@ from pathlib import Path
 
 import licet
 import pytest
-from test_spicedb import entries
+from test_spicedb import entries, validated
 
 FOLDER = Path(__file__).resolve().parent / "cases"
 SCENARIOS = sorted(FOLDER.glob("*.yaml"))
@@ -17,7 +17,7 @@ SCHEMAS = sorted((FOLDER / "schema").glob("*.zed"))
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_scenario_holds(path):
     text = path.read_text(encoding="utf-8")
-    report = licet.validate(path)
+    report = validated(path)
     assert report.failures == ()
     assert report.assertions == entries(text, "assertions") > 0
     assert report.expected_relations == entries(text, "validation")

@@ -1445,12 +1445,12 @@ def test_a_subject_that_is_not_given_is_an_error_and_never_a_grant():
     [
         ("postgresql://ops:pa:ss@w%rd@h:notaport/app", "pa:ss@w%rd"),
         ("postgresql://ops:s3cr3t@[::1/app", "s3cr3t"),
-        ("postgresql://bo:Tr0ub4dor@127.0.0.1/app", "Tr0ub4dor"),
+        ("postgresql://bo:Tr0ub4dor@127.0.0.1:1/app", "Tr0ub4dor"),
     ],
 )
 def test_no_piece_of_a_password_is_in_an_error(uri, password):
-    with pytest.raises(licet.Error) as caught:
-        licet.open(uri)
+    with pytest.raises(licet.Error) as caught, licet.open(uri, wait_timeout_ms=50) as engine:
+        engine.read_schema()
     told = str(caught.value) + repr(caught.value) + repr(caught.value.args) + repr(caught.value.__cause__)
     for start in range(len(password) - 3):
         assert password[start : start + 4] not in told
@@ -1463,8 +1463,9 @@ def test_opening_in_vain_leaves_nothing_behind():
     kept = []
     before = descriptors()
     for _ in range(1000):
-        with pytest.raises(licet.Error) as caught:
-            licet.open("postgresql://ops:wrong@127.0.0.1:1/app")
+        with pytest.raises(licet.Unavailable) as caught:
+            with licet.open("postgresql://ops:wrong@127.0.0.1:1/app", wait_timeout_ms=10) as engine:
+                engine.read_schema()
         kept.append(caught.value)
     assert descriptors() <= before + 1
 
@@ -1486,11 +1487,16 @@ def test_no_character_cuts_a_text():
 
 
 def test_the_extension_brings_no_library_of_a_database_or_of_tls():
+    """It uses those of the system, as others in the process do."""
     from licet import _licet
 
     linked = subprocess.run(["ldd", _licet.__file__], capture_output=True, text=True, check=True).stdout
-    assert not re.search(r"libpq|libssl|libcrypto|libsqlite", linked)
-    for order in ("import licet, ssl", "import ssl, licet"):
+    package = Path(_licet.__file__).resolve().parent
+    found = dict(re.findall(r"(libpq|libssl|libcrypto)\.so\S* => (\S+)", linked))
+    assert set(found) == {"libpq", "libssl", "libcrypto"}
+    assert not any(Path(path).resolve().is_relative_to(package.parent) for path in found.values())
+    assert sorted(path.name for path in package.glob("*.so*")) == [Path(_licet.__file__).name]
+    for order in ("import licet, ssl, psycopg", "import psycopg, ssl, licet"):
         code = order + "\nimport hashlib\nssl.create_default_context()\nlicet.open().close()\nprint('fine')"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stdout) == (0, "fine\n")
