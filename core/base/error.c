@@ -298,6 +298,14 @@ void lic_error_place(licet_error *error, lic_position position)
         error->position = position;
 }
 
+void lic_error_forget(licet_error **error)
+{
+    if (error == NULL)
+        return;
+    licet_error_free(*error);
+    *error = NULL;
+}
+
 licet_error *lic_error_copy(const licet_error *error)
 {
     licet_error *copy;

@@ -32,6 +32,8 @@ licet_status lic_fail_memory(licet_error **error);
 void lic_error_move(licet_error *error, uint32_t line_offset, uint32_t column_offset);
 /* Replaces the position. */
 void lic_error_place(licet_error *error, lic_position position);
+/* What failed was done in another way: frees *error, which becomes NULL. Either may be NULL. */
+void lic_error_forget(licet_error **error);
 /* A copy for somebody else (bulk items that share one cause); the constant error is shared. */
 licet_error *lic_error_copy(const licet_error *error);
 

@@ -140,6 +140,12 @@ uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id)
     return intern_with_room(graph, type, id);
 }
 
+void lic_graph_forget_nodes(lic_graph *graph)
+{
+    if (!graph->had_edges && lic_nodes_forget(&graph->nodes))
+        lic_epoch_reclaim(&graph->epochs);
+}
+
 uint32_t lic_graph_node_end(const lic_graph *graph, lic_type type)
 {
     return lic_nodes_end(&graph->nodes, type);

@@ -92,6 +92,9 @@ void lic_graph_stop(lic_graph *graph);
 uint32_t lic_graph_find_node(const lic_graph *graph, lic_type type, lic_str id);
 /* Under the write lock; at most 1,024 bytes. LIC_NO_NODE: out of memory. */
 uint32_t lic_graph_intern_node(lic_graph *graph, lic_type type, lic_str id);
+/* Under the write lock. Forgets all ids, if no edge was ever applied: they were interned for changes that are not made after
+ * all, and nobody was told one. Best effort where memory is short. */
+void lic_graph_forget_nodes(lic_graph *graph);
 /* Under the write lock: all nodes of the type's are below, from 1 on (0 is the wildcard). */
 uint32_t lic_graph_node_end(const lic_graph *graph, lic_type type);
 /* Any thread, for nodes it got from a snapshot, or that are below lic_graph_node_end(). Lives as long as the graph. */

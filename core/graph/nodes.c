@@ -1,4 +1,4 @@
-/* Ids in both directions. Texts lie in pages, each behind its length, and are never given up. */
+/* Ids in both directions. Texts lie in pages, each behind its length, and are never given up one by one. */
 #include "nodes.h"
 
 #include <string.h>
@@ -302,4 +302,30 @@ uint32_t lic_nodes_intern(lic_nodes *nodes, lic_type type, lic_str id)
     hash = hash_of(nodes, id);
     node = type_find(found, id, hash);
     return node != LIC_NONE ? node : add_node(nodes, found, id, hash);
+}
+
+static void release_all(void *memory, void *thing)
+{
+    lic_nodes_free(thing);
+    lic_free(memory, thing, sizeof(lic_nodes));
+}
+
+bool lic_nodes_forget(lic_nodes *nodes)
+{
+    lic_nodes *old = lic_alloc_zero(nodes->memory, sizeof *old);
+
+    if (old == NULL || !lic_epoch_reserve(nodes->epochs)) {
+        lic_free(nodes->memory, old, sizeof *old);
+        return false;
+    }
+    lic_nodes_init(old, nodes->memory, nodes->epochs);
+    for (size_t i = 0; i < LIC_CHUNKS_COUNT; i++)
+        atomic_store(&old->types.chunks[i], atomic_exchange(&nodes->types.chunks[i], NULL));
+    old->pages       = nodes->pages;
+    nodes->pages     = NULL;
+    nodes->page_used = 0;
+    atomic_store_explicit(&nodes->count, 0, memory_order_relaxed);
+    atomic_store_explicit(&nodes->id_bytes, 0, memory_order_relaxed);
+    lic_epoch_retire(nodes->epochs, release_all, nodes->memory, old);
+    return true;
 }

@@ -32,6 +32,9 @@ uint32_t lic_nodes_find(const lic_nodes *nodes, lic_type type, lic_str id);
 size_t lic_nodes_bytes(const lic_nodes *nodes, lic_type type, lic_str id);
 /* Under the write lock. LIC_NONE: out of memory. */
 uint32_t lic_nodes_intern(lic_nodes *nodes, lic_type type, lic_str id);
+/* Writer. Forgets all ids: nobody has the node or the text of one, but who is pinned may be looking for some. false: out
+ * of memory, nothing was forgotten. */
+bool lic_nodes_forget(lic_nodes *nodes);
 /* Under the write lock: the next node of the type. */
 uint32_t lic_nodes_end(const lic_nodes *nodes, lic_type type);
 /* Any thread, for a node that it was given. */

@@ -115,6 +115,11 @@ static licet_status load_rows(loading *l, lic_pg_link *link, const lic_pg_begin 
     tell_progress(l, "loaded");
 done:
     store->replica->methods->import_end(store->replica, l->import);
+    if (status != LICET_OK) {
+        lic_graph_lock(store->host.graph);
+        lic_graph_forget_nodes(store->host.graph); /* of a first load that fails nothing stays */
+        lic_graph_unlock(store->host.graph);
+    }
     licet_schema_release(schema);
     return status;
 }

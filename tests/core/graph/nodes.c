@@ -26,6 +26,37 @@ static void ids_are_numbered_from_one_in_order_per_type(void **state)
     world_close(&w);
 }
 
+static void ids_can_be_forgotten_until_there_is_an_edge(void **state)
+{
+    world        w;
+    char         buffer[32];
+    lic_snapshot snapshot;
+    uint64_t     bytes;
+
+    (void)state;
+    world_open(&w, (lic_graph_options){ 0 });
+    bytes = sizes_of(w.graph).graph_bytes;
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 1; i <= 3000; i++)
+            assert_int_equal(lic_graph_intern_node(w.graph, i % 5, text_of(buffer, sizeof buffer, i)), (i + 4) / 5);
+        lic_snapshot_pin(w.graph, &snapshot);
+        lic_graph_forget_nodes(w.graph);
+        assert_int_equal(lic_snapshot_find_node(&snapshot, 0, LIC_STR("object-5")), LIC_NO_NODE);
+        lic_snapshot_unpin(&snapshot);
+        assert_int_equal(sizes_of(w.graph).nodes, 0);
+        assert_int_equal(sizes_of(w.graph).id_bytes, 0);
+        assert_int_equal(lic_graph_node_end(w.graph, 0), 1);
+    }
+    lic_graph_forget_nodes(w.graph);
+    assert_in_range(sizes_of(w.graph).graph_bytes, 0, bytes + 1024);
+    assert_int_equal(lic_graph_intern_node(w.graph, 0, LIC_STR("kept")), 1);
+    write_one(w.graph, set(edge(0, 1, 0, LIC_WILDCARD_NODE)));
+    write_one(w.graph, unset(edge(0, 1, 0, LIC_WILDCARD_NODE)));
+    lic_graph_forget_nodes(w.graph);
+    assert_int_equal(sizes_of(w.graph).nodes, 1);
+    world_close(&w);
+}
+
 static void the_wildcard_is_node_zero_of_every_type(void **state)
 {
     world   w;
@@ -117,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_numbered_from_one_in_order_per_type),
+        cmocka_unit_test(ids_can_be_forgotten_until_there_is_an_edge),
         cmocka_unit_test(the_wildcard_is_node_zero_of_every_type),
         cmocka_unit_test(many_ids_are_found_and_named_again),
         cmocka_unit_test(an_id_may_have_1024_bytes_and_hold_any),
