@@ -1,6 +1,7 @@
 /* A request's part of the graph, fetched over a connection of the pool; and the schema, for stores that do not follow. */
 #include "base/clock.h"
 #include "datastore/memory/memory.h"
+#include "datastore/postgres/fetch_rows.h"
 #include "datastore/postgres/migration.h"
 #include "datastore/postgres/prefetch.h"
 #include "datastore/postgres/rows.h"
@@ -128,8 +129,8 @@ static licet_status read_version(lic_pg_store *store, lic_pg_link *link, lic_pg_
 {
     PGresult       *result = NULL;
     lic_pg_identity identity;
-    lic_str         mark;
-    int64_t         number;
+    lic_str         mark   = { NULL, 0 };
+    int64_t         number = 0;
     licet_status    status = lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error);
 
     if (status == LICET_OK && (PQntuples(result) != 1 || !lic_pg_get_bytes(result, 0, 2, &mark) ||
@@ -145,21 +146,30 @@ static licet_status read_version(lic_pg_store *store, lic_pg_link *link, lic_pg_
     return status;
 }
 
-licet_status lic_pg_learn_schema(lic_pg_store *store, uint64_t until_ms, licet_error **error)
+licet_status lic_pg_learn_schema_by(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
 {
-    const lic_pg_wait wait    = lic_pg_store_wait(store, until_ms);
-    lic_pg_link      *link    = NULL;
-    licet_schema     *schema  = NULL;
-    uint64_t          version = 0;
-    licet_status      status;
+    licet_schema *schema  = NULL;
+    uint64_t      version = 0;
+    licet_status  status;
 
-    LIC_TRY(lic_pg_pool_take(store->pool, wait, &link, error));
     LIC_TRY(lic_pg_meet(store, link, wait, error));
     LIC_TRY(read_version(store, link, wait, &version, error));
     LIC_TRY(lic_pg_meet(store, link, wait, error));
     LIC_TRY(schema_of(store, link, version, wait, &schema, error));
 done:
     licet_schema_release(schema);
+    return status;
+}
+
+licet_status lic_pg_learn_schema(lic_pg_store *store, uint64_t until_ms, licet_error **error)
+{
+    const lic_pg_wait wait = lic_pg_store_wait(store, until_ms);
+    lic_pg_link      *link = NULL;
+    licet_status      status;
+
+    LIC_TRY(lic_pg_pool_take(store->pool, wait, &link, error));
+    LIC_TRY(lic_pg_learn_schema_by(store, link, wait, error));
+done:
     lic_pg_pool_give(store->pool, link);
     return status;
 }
@@ -198,7 +208,9 @@ static licet_status fetch(lic_pg_store *store, lic_pg_link *link, lic_pg_wanted 
     fetched->graph = NULL;
     for (int i = 0; i < MOST_TURNS && status == LICET_OK && fetched->graph == NULL; i++) {
         wanted->program = (*schema)->program;
-        status          = lic_pg_prefetch(link, wanted, wait, arena, fetched, error);
+        status          = wanted->need->kind == LIC_NEED_ROWS
+                              ? lic_pg_fetch_rows(link, store->settings.schema, wanted, wait, arena, fetched, error)
+                              : lic_pg_prefetch(link, wanted, wait, arena, fetched, error);
         if (status == LICET_OK && fetched->graph == NULL) {
             licet_schema_release(*schema);
             status                 = schema_of(store, link, fetched->schema_version, wait, schema, error);

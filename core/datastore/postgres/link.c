@@ -252,8 +252,11 @@ static licet_status link_prepare(lic_pg_link *link, const lic_pg_statement *stat
     PGresult    *result = NULL;
     licet_status status;
 
-    *is_prepared = !link->server.is_pooled && link_has_prepared(link, statement->name);
-    if (*is_prepared || link->server.is_pooled || link->prepared_count == LIC_PG_STATEMENTS_MAX)
+    *is_prepared = false;
+    if (statement->name == NULL || link->server.is_pooled)
+        return LICET_OK;
+    *is_prepared = link_has_prepared(link, statement->name);
+    if (*is_prepared || link->prepared_count == LIC_PG_STATEMENTS_MAX)
         return LICET_OK;
     LIC_TRY(link_asked(link,
                        PQsendPrepare(link->connection, statement->name, statement->sql, statement->parameter_count,

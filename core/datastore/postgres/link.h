@@ -85,9 +85,9 @@ bool lic_pg_link_was_notified(lic_pg_link *link);
 int lic_pg_link_descriptor(const lic_pg_link *link);
 
 /* A statement: its text (ends in NUL, the schema's name is in it) must live as long as any link. `name` distinguishes
- * it; results come in binary. */
+ * it; results come in binary. One without a name is never prepared, and its text need only live through the call. */
 typedef struct lic_pg_statement {
-    const char *name;
+    const char *name; /* NULL: none */
     const char *sql;
     int         parameter_count;
     const Oid  *parameter_types; /* NULL: the server finds out */

@@ -2,11 +2,12 @@
  * (over the follower's link), the judging, the new schema, COMMIT.
  *
  * What is stored is read through the store's own method, of the graph's head, which is the truth while the lock is
- * held; a store without a graph answers it from the database. */
+ * held. Where the graph does not follow, it is read in the transaction itself: a second connection there may not be. */
 #include <stdio.h>
 
 #include "datastore/postgres/commit.h"
 #include "datastore/postgres/copy_rows.h"
+#include "datastore/postgres/fetch_rows.h"
 #include "datastore/postgres/request.h"
 #include "datastore/schema_change.h"
 
@@ -24,47 +25,84 @@ typedef struct changing {
 
 /* ------------------------------------------------------------ judging */
 
-static licet_status require_empty(changing *c, const lic_snapshot *head, const licet_schema *before,
-                                  licet_error **error)
+static const lic_instant before_all = { INT64_MIN, 0 }; /* when nothing had expired */
+
+/* What the transaction sees, as a store that can only be read. */
+typedef struct inside {
+    lic_store          base;
+    lic_pg_store      *store;
+    lic_pg_link       *link;
+    lic_pg_wait        wait;
+    const lic_program *program; /* in force */
+} inside;
+
+static licet_status read_inside(lic_store *base, const lic_snapshot *snapshot, const lic_filter *filter,
+                                lic_instant now, const lic_edge *after, size_t most, lic_arena *arena, lic_rows *rows,
+                                licet_error **error)
 {
-    static const lic_filter all   = { .resource_type = LIC_NO_TYPE,
-                                      .resource_slot = LIC_NO_SLOT,
-                                      .subject_type  = LIC_NO_TYPE,
-                                      .subject_slot  = LIC_NO_SLOT };
-    const lic_instant       ever  = { INT64_MIN, 0 }; /* when nothing had expired */
-    lic_store              *store = &c->store->base;
+    const inside *in      = (const inside *)base;
+    const bool    expires = now.seconds != before_all.seconds;
+
+    (void)snapshot;
+    (void)after; /* only the first are ever asked for */
+    return lic_pg_read_rows(in->link, in->store->settings.schema, &in->store->host, in->program, filter,
+                            expires ? &now : NULL, most, in->wait, arena, rows, error);
+}
+
+static const lic_store_methods inside_methods = { .read = read_inside };
+
+static licet_status require_empty(const changing *c, lic_store *stored, const lic_snapshot *head,
+                                  const licet_schema *before, licet_error **error)
+{
+    static const lic_filter all = { .resource_type = LIC_NO_TYPE,
+                                    .resource_slot = LIC_NO_SLOT,
+                                    .subject_type  = LIC_NO_TYPE,
+                                    .subject_slot  = LIC_NO_SLOT };
     lic_rows                rows;
     lic_arena               arena;
     licet_status            status;
 
+    if (before->program->definition_count > 0)
+        return lic_fail_not_empty(error);
     lic_arena_init(&arena, c->store->host.memory);
-    status = store->methods->read(store, head, &all, ever, NULL, 1, &arena, &rows, error);
-    if (status == LICET_OK && (rows.count > 0 || before->program->definition_count > 0))
+    status = stored->methods->read(stored, head, &all, before_all, NULL, 1, &arena, &rows, error);
+    if (status == LICET_OK && rows.count > 0)
         status = lic_fail_not_empty(error);
     lic_arena_free(&arena);
     return status;
 }
 
 /* *version: of the schema that is in force, in the database. */
-static licet_status judge(changing *c, uint64_t *version, licet_error **error)
+static licet_status judge(const changing *c, lic_pg_link *link, lic_pg_wait wait, uint64_t *version,
+                          licet_error **error)
 {
-    lic_pg_store       *store = c->store;
+    lic_pg_store       *store  = c->store;
+    inside              in     = { { .methods = &inside_methods }, store, link, wait, NULL };
+    lic_store          *stored = lic_pg_fetches_all(store) ? &in.base : &store->base;
     const licet_schema *before;
     lic_snapshot        head;
-    licet_status        status = LICET_OK;
+    licet_status        status;
 
     lic_snapshot_pin(store->host.graph, &head);
-    before = lic_schemas_at(store->host.schemas, head.revision);
+    before     = lic_schemas_at(store->host.schemas, head.revision);
+    in.program = before->program;
     if (!lic_pg_schema_version(store, before, version))
         status = lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                           "the schema in force is not known: nothing was written");
     else if (c->loads)
-        status = require_empty(c, &head, before, error);
+        status = require_empty(c, stored, &head, before, error);
     else
-        status = lic_schema_change_check(&store->base, &head, c->now, store->host.names, before->program,
-                                         c->schema->program, error);
+        status = lic_schema_change_check(stored, &head, c->now, store->host.names, before->program, c->schema->program,
+                                         error);
     lic_snapshot_unpin(&head);
     return status;
+}
+
+/* Brings schema and, where it follows, graph up to what the transaction sees. */
+static licet_status catch_up(const changing *c, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
+{
+    return lic_pg_fetches_all(c->store) ? lic_pg_learn_schema_by(c->store, link, wait, error)
+                                        : lic_pg_catch_up(c->store, wait.until_ms, error);
 }
 
 /* ------------------------------------------------------------ the transaction */
@@ -120,8 +158,8 @@ static licet_status run_change(void *context, lic_pg_link *link, const char *req
 
     LIC_TRY(lic_pg_command(link, "BEGIN", wait, error));
     LIC_TRY(run_and_forget(c, link, LIC_PG_LOCK_SCHEMA, NULL, wait, error));
-    LIC_TRY(lic_pg_catch_up(c->store, wait.until_ms, error));
-    LIC_TRY(judge(c, &version, error));
+    LIC_TRY(catch_up(c, link, wait, error));
+    LIC_TRY(judge(c, link, wait, &version, error));
     print_version(version, text);
     LIC_TRY(lic_pg_run(link, &c->store->statements->items[LIC_PG_WRITE_SCHEMA], parameters, wait, result, error));
     if (c->row_count > 0)

@@ -63,6 +63,8 @@ static inline bool lic_pg_fetches_all(const lic_pg_store *store)
 licet_status lic_pg_meet(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error);
 /* Makes the schema in force known to a store that does not follow. */
 licet_status lic_pg_learn_schema(lic_pg_store *store, uint64_t until_ms, licet_error **error);
+/* The same over a link that may be in the middle of a transaction. */
+licet_status lic_pg_learn_schema_by(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error);
 
 /* Fetches what is needed, as of a snapshot or of now (NULL), and pins that. *current: what the server shows; may be NULL. */
 licet_status lic_pg_fetch(lic_pg_store *store, const lic_need *need, const lic_pg_snapshot *at, uint64_t until_ms,
