@@ -136,6 +136,9 @@ typedef struct lic_store_methods {
     licet_status (*changes)(lic_store *store, const lic_snapshot *snapshot, uint64_t after, uint64_t through,
                             const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
                             licet_error **error);
+    /* Can changes be told at all? UNSUPPORTED where the graph does not follow what is committed. Asked before any of these
+     * and again after a wait; any thread, also under a lock. NULL: always. */
+    licet_status (*watchable)(lic_store *store, licet_error **error);
     /* Was everything behind `after` still known? Asked after it was read, of the same snapshot. */
     bool (*keeps)(lic_store *store, const lic_snapshot *snapshot, uint64_t after);
 

@@ -90,17 +90,26 @@ static licet_status read_revision(watching *w, const lic_snapshot *snapshot, lic
     return status;
 }
 
+/* Who falls back to fetching has no changes to tell any more: a gap is never passed over in silence. */
+static licet_status require_watchable(const licet_engine *engine, licet_error **error)
+{
+    lic_store *store = engine->store;
+
+    return store->methods->watchable == NULL ? LICET_OK : store->methods->watchable(store, error);
+}
+
 /* Tells a revision, or passes those that have nothing to say. *more: there are others. */
 static licet_status advance(watching *w, licet_change *change, bool *found, bool *more, licet_error **error)
 {
     licet_engine      *engine = w->base.engine;
     lic_store_revision revision;
     lic_snapshot       snapshot;
-    licet_status       status = LICET_OK;
+    licet_status       status;
 
     lic_snapshot_pin(engine->graph, &snapshot);
-    *more = snapshot.revision > w->base.revision;
-    if (*more)
+    *more  = snapshot.revision > w->base.revision;
+    status = require_watchable(engine, error);
+    if (status == LICET_OK && *more)
         status = read_revision(w, &snapshot, &revision, &change->schema_changed, error);
     lic_snapshot_unpin(&snapshot);
     if (status != LICET_OK || !*more)
@@ -137,7 +146,8 @@ static bool has_nothing_to_tell(const void *context)
     const watching     *w      = context;
     const licet_engine *engine = w->base.engine;
 
-    return lic_graph_head(engine->graph) <= w->base.revision && !lic_gate_is_closed(&engine->gate);
+    return lic_graph_head(engine->graph) <= w->base.revision && !lic_gate_is_closed(&engine->gate) &&
+           require_watchable(engine, NULL) == LICET_OK;
 }
 
 /* Not inside a call: whoever closes the engine does not wait for us. */
@@ -236,13 +246,19 @@ static licet_status pin(const licet_engine *engine, const licet_watch_request *r
     const licet_consistency from = { lic_str_given(request->since) ? LICET_AT_EXACT_SNAPSHOT : LICET_MINIMIZE_LATENCY,
                                      request->since, false };
     const lic_need nothing = { .kind = LIC_NEED_NOTHING };
-    licet_status   status  = lic_engine_pin(engine, &from, &nothing, snapshot, error);
+    licet_status   status;
 
-    if (status != LICET_OK || !lic_str_given(request->since) ||
-        engine->store->methods->keeps(engine->store, snapshot, snapshot->revision))
-        return status;
-    lic_snapshot_unpin(snapshot);
-    return fail_expired(error);
+    LIC_TRY(require_watchable(engine, error));
+    LIC_TRY(lic_engine_pin(engine, &from, &nothing, snapshot, error));
+    status = require_watchable(engine, error); /* it may have come to that meanwhile */
+    if (status == LICET_OK &&
+        (snapshot->owner != NULL || (lic_str_given(request->since) &&
+                                     !engine->store->methods->keeps(engine->store, snapshot, snapshot->revision))))
+        status = fail_expired(error); /* what had to be fetched is older than the history */
+    if (status != LICET_OK)
+        lic_engine_unpin(snapshot);
+done:
+    return status;
 }
 
 static licet_status keep_types(watching *w, const licet_watch_request *request, licet_error **error)
@@ -306,7 +322,7 @@ static licet_status watching_fill(watching *w, const licet_watch_request *reques
         return status;
     w->base.revision = snapshot.revision;
     status           = keep_filters(w, lic_engine_program(w->base.engine, &snapshot), request, error);
-    lic_snapshot_unpin(&snapshot);
+    lic_engine_unpin(&snapshot);
     return status == LICET_OK ? keep_types(w, request, error) : status;
 }
 

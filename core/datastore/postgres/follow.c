@@ -65,7 +65,8 @@ static bool is_hopeless(const licet_error *problem)
 }
 
 /* The link is no good any more, or what came over it was not: the thread starts again. Takes the problem. What does not
- * fit into memory is fetched from now on, if that is left to us; the thread goes on trying. */
+ * fit into memory is fetched from now on, if that is left to us: trying again and again would take memory and the
+ * database's time from those requests. */
 static void fall_back(lic_pg_store *store, licet_error *problem)
 {
     lic_pg_follower *f = &store->follower;
@@ -229,6 +230,15 @@ static licet_status await_number(lic_pg_store *store, uint64_t number, uint64_t 
     return LICET_OK;
 }
 
+/* Of a store that has fallen back to fetching meanwhile nothing but the schema has to be known. */
+static licet_status or_learn(lic_pg_store *store, licet_status status, uint64_t until_ms, licet_error **error)
+{
+    if (status == LICET_OK || !lic_pg_fetches_all(store))
+        return status;
+    lic_error_forget(error);
+    return lic_pg_learn_schema(store, until_ms, error);
+}
+
 licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error **error)
 {
     lic_pg_follower *f = &store->follower;
@@ -243,7 +253,7 @@ licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error
     lic_mutex_lock(&f->lock);
     status = await_number(store, f->begun + 1, until_ms, error);
     lic_mutex_unlock(&f->lock);
-    return status;
+    return or_learn(store, status, until_ms, error);
 }
 
 static bool is_fresh(const lic_pg_store *store)
@@ -266,7 +276,7 @@ licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_er
     while (status == LICET_OK && !is_fresh(store))
         status = await_number(store, f->applied + 1, until_ms, error);
     lic_mutex_unlock(&f->lock);
-    return status;
+    return or_learn(store, status, until_ms, error);
 }
 
 bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint64_t *version)
@@ -396,15 +406,14 @@ static uint64_t longer(uint64_t pause_ms)
     return pause_ms * 2 < LAST_PAUSE_MS ? pause_ms * 2 : LAST_PAUSE_MS;
 }
 
-static void thread_main(void *argument)
+/* Under the lock. Until the end, or until there is nothing to follow any more. */
+static void follow(lic_pg_store *store)
 {
-    lic_pg_store    *store    = argument;
     lic_pg_follower *f        = &store->follower;
     uint64_t         pause_ms = FIRST_PAUSE_MS;
     uint64_t         due_ms   = 0;
 
-    lic_mutex_lock(&f->lock);
-    while (!f->stopping) {
+    while (!f->stopping && !lic_pg_fetches_all(store)) {
         if (f->phase == LIC_PG_FOLLOWING || f->in_flight)
             follow_on(store);
         else if (lic_monotonic_ms() < due_ms)
@@ -413,6 +422,42 @@ static void thread_main(void *argument)
             pause_ms = start_again(store) ? FIRST_PAUSE_MS : longer(pause_ms);
             due_ms   = lic_monotonic_ms() + pause_ms;
         }
+    }
+}
+
+/* Under the lock, which is let go of. Who watches looks again, and finds that nothing more will be told. */
+static void give_up_following(lic_pg_store *store)
+{
+    lic_pg_follower *f    = &store->follower;
+    lic_pg_link     *link = f->link;
+
+    f->link = NULL;
+    if (link != NULL)
+        f->past_round_trips += lic_pg_link_round_trips(link);
+    lic_mutex_unlock(&f->lock);
+    lic_pg_link_close(link);
+    lic_pg_log(store, LICET_LOG_WARNING,
+               LIC_STR("the relationships do not fit into memory_limit_bytes: from now on each request fetches what it "
+                       "needs"));
+    if (store->host.committed != NULL)
+        store->host.committed(store->host.context);
+    lic_mutex_lock(&f->lock);
+}
+
+static void thread_main(void *argument)
+{
+    lic_pg_store    *store = argument;
+    lic_pg_follower *f     = &store->follower;
+
+    lic_mutex_lock(&f->lock);
+    follow(store);
+    if (!f->stopping)
+        give_up_following(store);
+    while (!f->stopping) {
+        if (lic_monotonic_ms() >= f->collect_ms)
+            collect(store);
+        else
+            lic_waiters_wait(&f->work, &f->lock, f->collect_ms);
     }
     lic_mutex_unlock(&f->lock);
 }

@@ -209,14 +209,27 @@ done:
 
 /* ----------------------------------------------------------------------- both */
 
-/* A graph that turns out to be too large while the first requests wait for it is fetched for them, too. */
-static licet_status or_fetch(pinning *p, licet_status status, lic_snapshot *snapshot)
+static licet_status pin_followed(pinning *p, lic_snapshot *snapshot)
 {
-    if (status != LICET_OUT_OF_MEMORY || !lic_pg_fetches_all(p->store))
-        return status;
-    if (p->error != NULL) {
-        licet_error_free(*p->error);
-        *p->error = NULL;
+    const licet_freshness freshness = p->consistency->freshness;
+
+    return freshness == LICET_AT_LEAST_AS_FRESH || freshness == LICET_AT_EXACT_SNAPSHOT ? pin_token(p, snapshot)
+                                                                                        : pin_head(p, snapshot);
+}
+
+/* A graph that turns out to be too large while somebody waits for it shows nothing: what was pinned of it does not count,
+ * and no more does what was said. */
+static licet_status pin_either(pinning *p, lic_snapshot *snapshot)
+{
+    licet_status status;
+
+    if (!lic_pg_fetches_all(p->store)) {
+        status = pin_followed(p, snapshot);
+        if (!lic_pg_fetches_all(p->store))
+            return status;
+        if (status == LICET_OK)
+            lic_fetched_unpin(snapshot);
+        lic_error_forget(p->error);
     }
     return pin_fetched(p, snapshot);
 }
@@ -226,10 +239,9 @@ static licet_status pin(pinning *p, lic_snapshot *snapshot)
     switch (p->consistency->freshness) {
     case LICET_MINIMIZE_LATENCY:
     case LICET_FULLY_CONSISTENT:
-        return lic_pg_fetches_all(p->store) ? pin_fetched(p, snapshot) : or_fetch(p, pin_head(p, snapshot), snapshot);
     case LICET_AT_LEAST_AS_FRESH:
     case LICET_AT_EXACT_SNAPSHOT:
-        return lic_pg_fetches_all(p->store) ? pin_fetched(p, snapshot) : or_fetch(p, pin_token(p, snapshot), snapshot);
+        return pin_either(p, snapshot);
     }
     return lic_fail(p->error, LICET_INVALID_ARGUMENT, LICET_KIND_VALUE, LIC_NOWHERE,
                     "consistency: %d is none of the four kinds", (int)p->consistency->freshness);

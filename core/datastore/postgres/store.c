@@ -39,6 +39,15 @@ static bool pg_keeps(lic_store *base, const lic_snapshot *snapshot, uint64_t aft
     return replica->methods->keeps(replica, snapshot, after);
 }
 
+static licet_status pg_watchable(lic_store *base, licet_error **error)
+{
+    if (!lic_pg_fetches_all(lic_pg_store_of(base)))
+        return LICET_OK;
+    return lic_fail(
+        error, LICET_UNSUPPORTED, LICET_KIND_CONFIG, LIC_NOWHERE,
+        "changes are told by an engine that follows the database: this one fetches what each request needs");
+}
+
 static void pg_measure(lic_store *base, licet_stats *stats)
 {
     lic_pg_store    *store = lic_pg_store_of(base);
@@ -143,6 +152,7 @@ static const lic_store_methods methods = {
     .load              = lic_pg_load,
     .read              = pg_read,
     .changes           = pg_changes,
+    .watchable         = pg_watchable,
     .keeps             = pg_keeps,
     .import_begin      = lic_pg_import_begin,
     .import_add        = lic_pg_import_add,
