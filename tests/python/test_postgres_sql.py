@@ -1504,6 +1504,36 @@ def test_an_import_waits_for_nobody_who_analyses(db, other):
     assert db.rows() == 10000
 
 
+# ------------------------------------------------------------ fetching
+
+
+WALKS = {
+    "rel_live": "SELECT * FROM {s}._walk('{\"(1,d1,tom)\"}'::{s}._seed[], %s::{s}._probe[], 100)",
+    "rel_reverse": "SELECT * FROM {s}._return('{\"(1,d1,)\"}'::{s}._seed[], %s::{s}._probe[], '{}'::{s}._probe[], 100)",
+}
+
+
+@pytest.mark.parametrize("index", WALKS)
+@pytest.mark.parametrize("known", ["nothing", "members", "documents"])
+def test_a_fetch_reads_by_one_index_whatever_the_planner_knows(db, index, known):
+    """With all names known the other would do as well, and read all members of a group to find one."""
+    db.run("ALTER TABLE {s}.rel SET (autovacuum_enabled = off)")
+    db.run("SET licet.writer = '" + db.schema + "'")
+    for name in ("enable_seqscan", "enable_bitmapscan"):
+        db.run(f"SET {name} = off")
+    make = "INSERT INTO {s}.rel (rt, ri, rr, st, si) SELECT 'document', %s || n, 'viewer', 'user', 'u' || n %% 7 "
+    make += "FROM generate_series(1, %s) n"
+    db.run(make, "few", 50)
+    if known == "members":
+        db.run("UPDATE {s}.rel SET ri = 'd1', si = ri")
+    if known != "nothing":
+        db.run("ANALYZE {s}.rel")
+    db.run(make, "many", 20000)
+    probes = '{"(0,1,document,viewer,user,...,1,0)","(1,1,document,parent,folder,...,0,1)"}'
+    plan = "\n".join(row[0] for row in db.run("EXPLAIN " + WALKS[index], probes))
+    assert set(re.findall(r"using (\w+) on rel", plan)) == {index}, plan
+
+
 # ------------------------------------------------------------ guards and rights
 
 

@@ -4,6 +4,8 @@
 -- The recursion carries rows, not objects, so that each is read once. UNION drops what is known, so circles end; and each
 -- round looks at an object once, however many rows lead there. Each look is one range of one index: LATERAL with OFFSET 0
 -- keeps the planner from joining with whole tables.
+-- Comparisons of pairs leave it one index only: where all names are known, two would do, of which one reads all members of
+-- a group to find one, and what it takes for cheaper changes with each ANALYZE.
 --
 -- Those in SQL become part of the statements that call them; those in PL/pgSQL keep their plans from call to call. All are
 -- STABLE, so they read at the calling statement's snapshot.
@@ -19,9 +21,9 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
             FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
             CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
-                  AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
-                  AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
+                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
+                  AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                  AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
                   AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
@@ -39,7 +41,8 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
             FROM (SELECT DISTINCT k, i FROM walk) w JOIN unnest(probes) p ON p.k = w.k
             CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr
+                  AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
                   AND r.deleted_xid = '9223372036854775807' OFFSET 0) e),
     reached AS MATERIALIZED (SELECT * FROM walk LIMIT most)
     SELECT n, i, o, caveat, context, expires_at, expires_ns FROM reached WHERE n >= 0
@@ -48,7 +51,8 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
         FROM (SELECT DISTINCT k, i FROM reached) w JOIN unnest(ends) p ON p.k = w.k
         CROSS JOIN LATERAL (
             SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-            WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+            WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr
+              AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
               AND r.deleted_xid = '9223372036854775807' OFFSET 0) e LIMIT most)
 $$;
 
@@ -64,15 +68,15 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
             FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
             CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
-                  AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
-                  AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
+                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
+                  AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                  AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
                   AND r.deleted_xid = '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
               UNION ALL
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
-                  AND r.si >= CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END
-                  AND r.si <= CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END
+                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
+                  AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                  AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
                   AND r.deleted_xid < '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
                   AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
@@ -89,11 +93,13 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
             FROM (SELECT DISTINCT k, i FROM walk) w JOIN unnest(probes || ends) p ON p.k = w.k
             CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr
+                  AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
                   AND r.deleted_xid = '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
               UNION ALL
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr AND r.rt = p.rt AND r.rr = p.rr
+                WHERE r.st = p.st AND r.si = w.i AND r.sr = p.sr
+                  AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
                   AND r.deleted_xid < '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
                   AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
     SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
@@ -136,7 +142,8 @@ BEGIN
             FROM unnest(asked) a(n) JOIN unnest(probes) p USING (n) CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
                 WHERE r.st = p.st AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.sr = p.sr
-                  AND r.rt = p.rt AND r.rr = p.rr AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
+                  AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
+                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
             LIMIT few + 1);
     IF cardinality(own) <= few THEN
         RETURN QUERY SELECT * FROM unnest(own);
