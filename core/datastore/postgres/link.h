@@ -14,7 +14,7 @@
 typedef struct lic_pg_settings {
     lic_str  schema;               /* of our tables: checked, [a-z_][a-z0-9_]{0,62} */
     uint32_t statement_timeout_ms; /* the server's own, beside our deadlines, and of its locks; 0: none */
-    bool     read_only;
+    bool     read_only;            /* else as the server's operator has it, who may have stopped all writing */
     bool     generic_plans; /* for links whose statements all have one sensible plan: planned once, not each time */
     /* For links whose statements look for few rows by an index: whole tables are not read where there is one. Else a plan
      * that was made while a table was small stays until it is analysed, and reads the table for every look. */

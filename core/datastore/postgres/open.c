@@ -317,7 +317,7 @@ static licet_status set_up(lic_pg_link *link, const lic_pg_settings *settings, l
     values[0] = path;
     values[1] = print_ms(timeout_ms, timeout);
     values[2] = print_ms(idle_ms, idle);
-    values[3] = settings->read_only ? "on" : "off";
+    values[3] = settings->read_only ? "on" : NULL; /* null: as the server's operator has it */
     values[4] = settings->generic_plans ? "force_generic_plan" : "auto";
     values[5] = settings->by_index ? "off" : "on";
     status    = lic_pg_link_query(link, settings_sql, 6, values, waiting, &result, error);

@@ -418,6 +418,41 @@ static void a_session_has_the_settings_that_we_rely_on(void **state)
     close_link(link);
 }
 
+static void change_roles(const char *sql)
+{
+    lic_pg_link *link  = open_with(&usual);
+    licet_error *error = NULL;
+
+    assert_int_equal(lic_pg_command(link, sql, LONG, &error), LICET_OK);
+    close_link(link);
+}
+
+/* Here for one role, by ALTER SYSTEM for all. */
+static void an_operator_s_stop_of_writes_holds_for_links_too(void **state)
+{
+    char         string[1024];
+    char         role[32];
+    char         sql[160];
+    lic_pg_link *link;
+    licet_error *error = NULL;
+
+    (void)state;
+    need_server();
+    snprintf(role, sizeof role, "licet_stopped_%d", (int)getpid());
+    server_string(string, sizeof string, "user", role);
+    snprintf(sql, sizeof sql, "CREATE ROLE %s LOGIN SUPERUSER; ALTER ROLE %s SET default_transaction_read_only = on",
+             role, role);
+    change_roles(sql);
+    assert_int_equal(try_open(string, &usual, LONG, &link, &error), LICET_OK);
+    failed(lic_pg_command(link, "CREATE TABLE public.nothing ()", LONG, &error), &error, LICET_UNAVAILABLE,
+           LICET_KIND_UNAVAILABLE,
+           "the server takes no writes (25006: \"cannot execute CREATE TABLE in a read-only transaction\")");
+    assert_text(ask_about(link, "SELECT $1::text", "reads go on"), "reads go on");
+    close_link(link);
+    snprintf(sql, sizeof sql, "DROP ROLE %s", role);
+    change_roles(sql);
+}
+
 static void what_no_retry_mends_is_the_string_s_fault(void **state)
 {
     char         string[1024];
@@ -1432,6 +1467,7 @@ int main(void)
         cmocka_unit_test(opening_without_memory_is_out_of_memory),
         cmocka_unit_test(a_link_knows_its_server),
         cmocka_unit_test(a_session_has_the_settings_that_we_rely_on),
+        cmocka_unit_test(an_operator_s_stop_of_writes_holds_for_links_too),
         cmocka_unit_test(what_no_retry_mends_is_the_string_s_fault),
         cmocka_unit_test(fields_are_read_only_as_what_they_are),
         cmocka_unit_test(a_statement_is_prepared_once_and_then_is_one_round_trip),
