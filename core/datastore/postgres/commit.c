@@ -70,6 +70,8 @@ static void make_token(lic_pg_commit *commit, const lic_pg_link *link, lic_str b
             identity.timeline = lic_pg_link_server(link)->timeline;
         if (!lic_pg_token_make(&identity, &snapshot, &commit->token))
             commit->token = (licet_token){ { 0 } };
+        lic_pg_standby_saw(commit->store, &identity, &snapshot,
+                           commit->until_ms - commit->store->limits.write_timeout_ms);
     }
     lic_arena_free(&arena);
 }

@@ -18,28 +18,6 @@ static licet_status fail_turning(licet_error **error)
 
 /* ---------------------------------------------------------- which database it is */
 
-licet_status lic_pg_meet(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
-{
-    lic_pg_follower   *f = &store->follower;
-    lic_pg_identity    known;
-    lic_pg_store_facts facts;
-    licet_status       status;
-
-    if (lic_pg_follow_identity(store, &known))
-        return LICET_OK;
-    status = lic_pg_check_store(link, store->host.memory, store->settings.schema, wait, &facts, error);
-    if (status != LICET_OK)
-        return status;
-    lic_mutex_lock(&f->lock);
-    if (!f->standing.is_identified) {
-        f->standing.identity      = facts.identity;
-        f->standing.server        = *lic_pg_link_server(link);
-        f->standing.is_identified = true;
-    }
-    lic_mutex_unlock(&f->lock);
-    return LICET_OK;
-}
-
 /* Of a store that does not follow: another database than before, whose tokens and notes say nothing any more. */
 static void forget_database(lic_pg_store *store)
 {
@@ -51,10 +29,51 @@ static void forget_database(lic_pg_store *store)
     lic_pg_marks_clear(&store->marks);
 }
 
+static licet_status fail_standby(licet_error **error)
+{
+    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                    "the server is a standby: its primary has to be asked");
+}
+
+static licet_status fail_other(licet_error **error)
+{
+    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                    "the database is being replaced by another one, or has another past than before");
+}
+
+licet_status lic_pg_meet(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
+{
+    lic_pg_follower     *f      = &store->follower;
+    const lic_pg_server *server = lic_pg_link_server(link);
+    lic_pg_identity      known;
+    lic_pg_store_facts   facts;
+    licet_status         status;
+
+    if (server->is_standby)
+        return fail_standby(error);
+    if (lic_pg_follow_identity(store, &known)) {
+        if (known.timeline == server->timeline)
+            return LICET_OK;
+        if (!lic_pg_fetches_all(store))
+            return fail_other(error);
+        forget_database(store);
+    }
+    status = lic_pg_check_store(link, store->host.memory, store->settings.schema, wait, &facts, error);
+    if (status != LICET_OK)
+        return status;
+    lic_mutex_lock(&f->lock);
+    if (!f->standing.is_identified) {
+        f->standing.identity      = facts.identity;
+        f->standing.server        = *server;
+        f->standing.is_identified = true;
+    }
+    lic_mutex_unlock(&f->lock);
+    return LICET_OK;
+}
+
 /* ------------------------------------------------------------------- schemas */
 
-/* The schema in force, as far as is known; the caller's. */
-static licet_schema *known_schema(lic_pg_store *store, uint64_t *version)
+licet_schema *lic_pg_known_schema(lic_pg_store *store, uint64_t *version)
 {
     lic_pg_follower *f = &store->follower;
     licet_schema    *schema;
@@ -105,7 +124,7 @@ static licet_status schema_of(lic_pg_store *store, lic_pg_link *link, uint64_t v
     uint64_t      known;
     licet_status  status;
 
-    *schema = known_schema(store, &known);
+    *schema = lic_pg_known_schema(store, &known);
     if (*schema != NULL && known == version)
         return LICET_OK;
     licet_schema_release(*schema);
@@ -186,8 +205,7 @@ static void set_clock(lic_pg_store *store, lic_instant now)
         atomic_store_explicit(&store->base.clock_offset_ns, ns - lic_monotonic_ns(), memory_order_relaxed);
 }
 
-/* The graph becomes something that can be pinned. Takes it. */
-static licet_status pin_graph(lic_pg_store *store, const lic_pg_prefetched *fetched, const licet_schema *schema,
+licet_status lic_pg_pin_graph(lic_pg_store *store, const lic_pg_prefetched *fetched, const licet_schema *schema,
                               lic_snapshot *snapshot, licet_error **error)
 {
     lic_fetched *made = lic_fetched_new(store->host.memory, fetched->graph, schema);
@@ -197,6 +215,24 @@ static licet_status pin_graph(lic_pg_store *store, const lic_pg_prefetched *fetc
         lic_fetched_pin(made, note, snapshot);
     lic_fetched_release(made);
     return note != 0 ? LICET_OK : lic_fail_memory(error);
+}
+
+lic_pg_wanted lic_pg_wanted_of(const lic_pg_store *store, const lic_need *need, const lic_pg_snapshot *at)
+{
+    return (lic_pg_wanted){ .host      = &store->host,
+                            .fetches   = store->fetches,
+                            .need      = need,
+                            .limits    = store->host.limits,
+                            .most_rows = MOST_ROWS,
+                            .at        = at };
+}
+
+licet_status lic_pg_fetch_part(const lic_pg_store *store, lic_pg_link *link, const lic_pg_wanted *wanted,
+                               lic_pg_wait wait, lic_arena *arena, lic_pg_prefetched *fetched, licet_error **error)
+{
+    return wanted->need->kind == LIC_NEED_ROWS
+               ? lic_pg_fetch_rows(link, store->settings.schema, wanted, wait, arena, fetched, error)
+               : lic_pg_prefetch(link, wanted, wait, arena, fetched, error);
 }
 
 /* Under the schema that is given, and another one as long as the database says so. Takes *schema, may put another one
@@ -209,9 +245,7 @@ static licet_status fetch(lic_pg_store *store, lic_pg_link *link, lic_pg_wanted 
     fetched->graph = NULL;
     for (int i = 0; i < MOST_TURNS && status == LICET_OK && fetched->graph == NULL; i++) {
         wanted->program = (*schema)->program;
-        status          = wanted->need->kind == LIC_NEED_ROWS
-                              ? lic_pg_fetch_rows(link, store->settings.schema, wanted, wait, arena, fetched, error)
-                              : lic_pg_prefetch(link, wanted, wait, arena, fetched, error);
+        status          = lic_pg_fetch_part(store, link, wanted, wait, arena, fetched, error);
         if (status == LICET_OK && fetched->graph == NULL) {
             licet_schema_release(*schema);
             status                 = schema_of(store, link, fetched->schema_version, wait, schema, error);
@@ -222,16 +256,18 @@ static licet_status fetch(lic_pg_store *store, lic_pg_link *link, lic_pg_wanted 
 }
 
 /* Is what came of the database that tokens are of? */
-static licet_status same_database(lic_pg_store *store, const lic_pg_prefetched *fetched, licet_error **error)
+static licet_status same_database(lic_pg_store *store, const lic_pg_prefetched *fetched, uint64_t since_ms,
+                                  licet_error **error)
 {
     lic_pg_identity identity;
 
-    if (lic_pg_follow_identity(store, &identity) && memcmp(identity.mark, fetched->mark, sizeof fetched->mark) == 0)
+    if (lic_pg_follow_identity(store, &identity) && memcmp(identity.mark, fetched->mark, sizeof fetched->mark) == 0) {
+        lic_pg_standby_saw(store, &identity, &fetched->current, since_ms);
         return LICET_OK;
+    }
     if (lic_pg_fetches_all(store))
         forget_database(store);
-    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
-                    "the database is being replaced by another one, or has another past than before");
+    return fail_other(error);
 }
 
 licet_status lic_pg_fetch(lic_pg_store *store, const lic_need *need, const lic_pg_snapshot *at, uint64_t until_ms,
@@ -241,27 +277,24 @@ licet_status lic_pg_fetch(lic_pg_store *store, const lic_need *need, const lic_p
     lic_pg_link      *link    = NULL;
     licet_schema     *schema  = NULL;
     lic_pg_prefetched fetched = { .graph = NULL };
-    lic_pg_wanted     wanted  = { .host      = &store->host,
-                                  .fetches   = store->fetches,
-                                  .need      = need,
-                                  .limits    = store->host.limits,
-                                  .most_rows = MOST_ROWS,
-                                  .at        = at };
+    lic_pg_wanted     wanted  = lic_pg_wanted_of(store, need, at);
+    uint64_t          asked_ms;
     licet_status      status;
 
     atomic_fetch_add_explicit(&store->prefetches, 1, memory_order_relaxed);
     LIC_TRY(lic_pg_pool_take(store->pool, wait, &link, error));
     LIC_TRY(lic_pg_meet(store, link, wait, error));
-    schema = known_schema(store, &wanted.schema_version);
+    schema = lic_pg_known_schema(store, &wanted.schema_version);
     if (schema == NULL)
         LIC_TRY(schema_of(store, link, 0, wait, &schema, error));
+    asked_ms = lic_monotonic_ms();
     LIC_TRY(fetch(store, link, &wanted, &schema, wait, arena, &fetched, error));
-    LIC_TRY(same_database(store, &fetched, error));
+    LIC_TRY(same_database(store, &fetched, asked_ms, error));
     if (lic_pg_fetches_all(store))
         set_clock(store, fetched.now);
     if (current != NULL)
         *current = fetched.current;
-    status        = pin_graph(store, &fetched, schema, snapshot, error);
+    status        = lic_pg_pin_graph(store, &fetched, schema, snapshot, error);
     fetched.graph = NULL;
 done:
     lic_graph_free(fetched.graph);

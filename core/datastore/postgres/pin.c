@@ -201,8 +201,15 @@ static licet_status pin_fetched(pinning *p, lic_snapshot *snapshot)
         status = lic_pg_fetch(p->store, p->need, &p->wanted, p->until_ms, &p->arena, NULL, snapshot, p->error);
     } else if (p->need->kind == LIC_NEED_NOTHING)
         status = pin_schema(p, snapshot);
+    else if (freshness != LICET_FULLY_CONSISTENT &&
+             lic_pg_standby_fetch(p->store, p->need, has_token ? &p->wanted : NULL, p->until_ms, &p->arena, snapshot))
+        status = LICET_OK;
     else
         status = fetch_now(p, has_token, snapshot);
+    if (status == LICET_OK && has_token && !is_identity(p->store, &p->identity)) {
+        lic_fetched_unpin(snapshot);
+        status = fail_other(p->error);
+    }
 done:
     return status;
 }

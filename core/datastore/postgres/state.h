@@ -7,6 +7,8 @@
 #include "datastore/postgres/follow.h"
 #include "datastore/postgres/marks.h"
 #include "datastore/postgres/pool.h"
+#include "datastore/postgres/prefetch.h"
+#include "datastore/postgres/standby.h"
 #include "datastore/postgres/statements.h"
 #include "datastore/postgres/token.h"
 
@@ -37,6 +39,7 @@ typedef struct lic_pg_store {
     lic_mutex                schema_lock;  /* who puts a schema into a replica that does not follow */
     bool                     has_schema_lock;
     lic_pg_pool             *pool;
+    lic_pg_standby           standby;
     lic_pg_follower          follower;
 } lic_pg_store;
 
@@ -65,6 +68,17 @@ licet_status lic_pg_meet(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wai
 licet_status lic_pg_learn_schema(lic_pg_store *store, uint64_t until_ms, licet_error **error);
 /* The same over a link that may be in the middle of a transaction. */
 licet_status lic_pg_learn_schema_by(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error);
+
+/* The schema in force, as far as is known; the caller's. NULL: nothing is. */
+licet_schema *lic_pg_known_schema(lic_pg_store *store, uint64_t *version);
+/* What a store fetches, but for the schema. at: NULL: the head. */
+lic_pg_wanted lic_pg_wanted_of(const lic_pg_store *store, const lic_need *need, const lic_pg_snapshot *at);
+/* lic_pg_prefetch(), or the like of it for rows. */
+licet_status lic_pg_fetch_part(const lic_pg_store *store, lic_pg_link *link, const lic_pg_wanted *wanted,
+                               lic_pg_wait wait, lic_arena *arena, lic_pg_prefetched *fetched, licet_error **error);
+/* The graph becomes something that can be pinned, and is; its snapshot is what tokens will name. Takes the graph. */
+licet_status lic_pg_pin_graph(lic_pg_store *store, const lic_pg_prefetched *fetched, const licet_schema *schema,
+                              lic_snapshot *snapshot, licet_error **error);
 
 /* Fetches what is needed, as of a snapshot or of now (NULL), and pins that. *current: what the server shows; may be NULL. */
 licet_status lic_pg_fetch(lic_pg_store *store, const lic_need *need, const lic_pg_snapshot *at, uint64_t until_ms,

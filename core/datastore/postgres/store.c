@@ -61,7 +61,7 @@ static void pg_measure(lic_store *base, licet_stats *stats)
     stats->prefetches = atomic_load_explicit(&store->prefetches, memory_order_relaxed);
     if (until != 0 && now + store->limits.max_staleness_ms > until)
         stats->staleness_ms = now + store->limits.max_staleness_ms - until;
-    stats->round_trips = lic_pg_pool_round_trips(store->pool);
+    stats->round_trips = lic_pg_pool_round_trips(store->pool) + lic_pg_standby_round_trips(&store->standby);
     lic_mutex_lock(&f->lock);
     stats->is_connected = f->phase == LIC_PG_FOLLOWING && f->link != NULL;
     if (stats->is_connected) {
@@ -86,6 +86,7 @@ static void pg_before_fork(lic_store *base)
     lic_mutex_lock(&store->schema_lock);
     lic_pg_follow_before_fork(store);
     lic_pg_pool_before_fork(store->pool);
+    lic_pg_standby_before_fork(&store->standby);
     lic_pg_marks_before_fork(&store->marks);
 }
 
@@ -94,6 +95,7 @@ static void pg_after_fork_parent(lic_store *base)
     lic_pg_store *store = lic_pg_store_of(base);
 
     lic_pg_marks_after_fork_parent(&store->marks);
+    lic_pg_standby_after_fork_parent(&store->standby);
     lic_pg_pool_after_fork_parent(store->pool);
     lic_pg_follow_after_fork_parent(store);
     lic_mutex_unlock(&store->schema_lock);
@@ -104,6 +106,7 @@ static void pg_after_fork_child(lic_store *base)
     lic_pg_store *store = lic_pg_store_of(base);
 
     lic_pg_marks_after_fork_child(&store->marks, lic_graph_head(store->host.graph));
+    lic_pg_standby_after_fork_child(&store->standby);
     lic_pg_pool_after_fork_child(store->pool);
     lic_pg_follow_after_fork_child(store);
     lic_mutex_unlock(&store->schema_lock);
@@ -119,6 +122,7 @@ static void pg_stop(lic_store *base)
     lic_pg_bell_ring(&store->bell);
     lic_pg_follow_stop(store);
     lic_pg_pool_stop(store->pool);
+    lic_pg_standby_stop(&store->standby);
 }
 
 static void pg_free(lic_store *base)
@@ -129,6 +133,7 @@ static void pg_free(lic_store *base)
     if (store->pool != NULL && store->follower.made)
         pg_stop(base);
     lic_pg_follower_free(store);
+    lic_pg_standby_free(&store->standby);
     lic_pg_pool_free(store->pool);
     lic_pg_marks_free(&store->marks);
     if (store->replica != NULL)
@@ -218,7 +223,7 @@ static licet_status store_fill(lic_pg_store *store, licet_str uri, const licet_o
     store->pool_settings.by_index             = true;
     store->pool =
         lic_pg_pool_new(memory, store->conninfo, &store->pool_settings, options->max_connections, &store->bell);
-    return store->pool != NULL ? LICET_OK : lic_fail_memory(error);
+    return store->pool != NULL ? lic_pg_standby_init(store, options, error) : lic_fail_memory(error);
 }
 
 licet_status lic_postgres_store_new(const lic_store_host *host, licet_str uri, const licet_options *options,
