@@ -406,7 +406,7 @@ typedef struct committer {
 } committer;
 
 static const char WRITE[] = "SELECT licet_bench_quiet.write(('{\"updates\":[{\"operation\":\"touch\",\"relationship\":"
-                            "\"document:other#viewer@user:u' || (random() * 999)::int || '\"}]}')::jsonb)";
+                            "\"document:other#viewer@user:u' || (500 + random() * 499)::int || '\"}]}')::jsonb)";
 static const char UNRELATED[] = "INSERT INTO licet_bench_other VALUES (1)";
 
 static void *commit_on(void *argument)

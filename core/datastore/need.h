@@ -32,6 +32,11 @@ typedef struct lic_need {
     lic_str        subject_relation; /* not given: none */
 
     const licet_filter *filter; /* as it is meant; nothing given: all relationships */
+
+    /* What may be done while the store waits for its database, once at most: in the same thread, under no lock. By then
+     * the graph's head often is what will be pinned. NULL: nothing. */
+    void (*meanwhile)(void *context);
+    void *context;
 } lic_need;
 
 #endif

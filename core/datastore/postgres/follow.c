@@ -121,8 +121,8 @@ static void finish(lic_pg_store *store, licet_status status, bool too_much, lice
 }
 
 /* Sends a query and waits for its answer; the lock is let go of meanwhile. Others are told why it failed, too, even if
- * the caller doesn't want to know. */
-static licet_status ask_and_take(lic_pg_store *store, uint64_t until_ms, licet_error **error)
+ * the caller doesn't want to know. need: NULL, or may have something to do in that time. */
+static licet_status ask_and_take(lic_pg_store *store, const lic_need *need, uint64_t until_ms, licet_error **error)
 {
     lic_pg_follower  *f        = &store->follower;
     const lic_pg_wait wait     = lic_pg_store_wait(store, until_ms);
@@ -135,6 +135,8 @@ static licet_status ask_and_take(lic_pg_store *store, uint64_t until_ms, licet_e
     f->sent_ms = lic_monotonic_ms();
     lic_mutex_unlock(&f->lock);
     status = lic_pg_ask(store, f->link, wait, &problem);
+    if (status == LICET_OK && need != NULL && need->meanwhile != NULL)
+        need->meanwhile(need->context);
     if (status == LICET_OK)
         status = lic_pg_take_answer(store, f->link, wait, &too_much, &problem);
     lic_mutex_lock(&f->lock);
@@ -207,7 +209,8 @@ static bool wait_for_change(lic_pg_store *store, uint64_t until_ms, licet_status
 }
 
 /* Under the lock. Until a query with this number or a higher one was applied. */
-static licet_status await_number(lic_pg_store *store, uint64_t number, uint64_t until_ms, licet_error **error)
+static licet_status await_number(lic_pg_store *store, uint64_t number, const lic_need *need, uint64_t until_ms,
+                                 licet_error **error)
 {
     lic_pg_follower *f      = &store->follower;
     licet_status     status = LICET_OK;
@@ -216,7 +219,8 @@ static licet_status await_number(lic_pg_store *store, uint64_t number, uint64_t 
     while (f->applied < number) {
         if (f->phase == LIC_PG_FOLLOWING && !f->in_flight && !f->stopping) {
             shares = false;
-            status = ask_and_take(store, until_ms, error);
+            status = ask_and_take(store, need, until_ms, error);
+            need   = NULL;
             if (status != LICET_OK && f->phase != LIC_PG_CONNECTING)
                 return status;
             if (status != LICET_OK && error != NULL) {
@@ -241,6 +245,11 @@ static licet_status or_learn(lic_pg_store *store, licet_status status, uint64_t 
 
 licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error **error)
 {
+    return lic_pg_catch_up_with(store, NULL, until_ms, error);
+}
+
+licet_status lic_pg_catch_up_with(lic_pg_store *store, const lic_need *need, uint64_t until_ms, licet_error **error)
+{
     lic_pg_follower *f = &store->follower;
     licet_status     status;
 
@@ -251,7 +260,7 @@ licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error
     if (status != LICET_OK)
         return status;
     lic_mutex_lock(&f->lock);
-    status = await_number(store, f->begun + 1, until_ms, error);
+    status = await_number(store, f->begun + 1, need, until_ms, error);
     lic_mutex_unlock(&f->lock);
     return or_learn(store, status, until_ms, error);
 }
@@ -274,7 +283,7 @@ licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_er
         return status;
     lic_mutex_lock(&f->lock);
     while (status == LICET_OK && !is_fresh(store))
-        status = await_number(store, f->applied + 1, until_ms, error);
+        status = await_number(store, f->applied + 1, NULL, until_ms, error);
     lic_mutex_unlock(&f->lock);
     return or_learn(store, status, until_ms, error);
 }
@@ -393,7 +402,7 @@ static void follow_on(lic_pg_store *store)
     if (f->orphaned)
         (void)take_orphan(store, &error);
     else if (!f->in_flight && lic_monotonic_ms() >= due)
-        (void)ask_and_take(store, lic_monotonic_ms() + store->limits.max_staleness_ms, &error);
+        (void)ask_and_take(store, NULL, lic_monotonic_ms() + store->limits.max_staleness_ms, &error);
     else if (!f->in_flight && lic_monotonic_ms() >= f->collect_ms)
         collect(store);
     else

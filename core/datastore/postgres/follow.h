@@ -76,6 +76,9 @@ licet_status lic_pg_follow_begin(lic_pg_store *store, licet_error **error);
 /* Until the graph shows everything that was committed before the call. UNAVAILABLE with what is wrong,
  * DEADLINE_EXCEEDED, CLOSED. */
 licet_status lic_pg_catch_up(lic_pg_store *store, uint64_t until_ms, licet_error **error);
+/* The same; while the caller's own query is under way, what the need has for that time is done. Others may be waiting for
+ * the answer: it should not take much longer than that takes to come. */
+licet_status lic_pg_catch_up_with(lic_pg_store *store, const lic_need *need, uint64_t until_ms, licet_error **error);
 /* Until the graph is not older than max_staleness. */
 licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_error **error);
 

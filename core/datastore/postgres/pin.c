@@ -154,7 +154,7 @@ static licet_status pin_head(const pinning *p, lic_snapshot *snapshot)
     if (full || !is_fresh(p->store)) {
         if (p->consistency->no_wait)
             return fail_would_block(p->error);
-        status = full ? lic_pg_catch_up(p->store, p->until_ms, p->error)
+        status = full ? lic_pg_catch_up_with(p->store, p->need, p->until_ms, p->error)
                       : lic_pg_await_fresh(p->store, p->until_ms, p->error);
     }
     if (status == LICET_OK)
