@@ -52,6 +52,7 @@ look() {
         need clang-tidy on_path clang-tidy
         need util-linux on_path setarch
         need postgresql sh -c "ls /usr/lib/postgresql/*/bin/postgres"
+        need pgbouncer test -x /usr/sbin/pgbouncer
     fi
     if [ "$level" = fuzz ]; then
         need clang on_path clang

@@ -144,8 +144,7 @@ def test_lookups_and_bulk_checks_are_read_from_the_standby_too(pair):
             found = {f.resource_id for f in engine.lookup_resources("document", "view", "user:ada")}
             assert "e1" in found
             assert "e1" not in {
-                f.resource_id
-                for f in engine.lookup_resources("document", "view", "user:ada", consistency=licet.FULL)
+                f.resource_id for f in engine.lookup_resources("document", "view", "user:ada", consistency=licet.FULL)
             }
 
 

@@ -311,16 +311,33 @@ licet_status lic_pg_send(lic_pg_link *link, const lic_pg_statement *statement, c
     return link_send(link, statement, parameters, &waiting, error);
 }
 
+/* A pooler stays when the server behind it goes, and then asks another one, or the same with another past: what was
+ * answered may be of that. It is so still when it is asked who it is; so asking afterwards suffices. */
+static licet_status link_answered(lic_pg_link *link, licet_status status, lic_pg_waiting *waiting, PGresult **result,
+                                  licet_error **error)
+{
+    if (status != LICET_OK || !link->server.is_pooled)
+        return status;
+    status = lic_pg_link_recognise(link, waiting, error);
+    if (status != LICET_OK) {
+        PQclear(*result);
+        *result = NULL;
+    }
+    return status;
+}
+
 licet_status lic_pg_receive(lic_pg_link *link, lic_pg_wait wait, PGresult **result, licet_error **error)
 {
     lic_pg_waiting waiting = { .wait = wait };
+    licet_status   status;
 
     *result = NULL;
     if (link->connection == NULL)
         return lic_pg_link_broken(link, "the connection to Postgres is lost", error);
     if (link->activity != LIC_PG_ASKED)
         return lic_fail(error, LICET_MISUSE, LICET_KIND_MISUSE, LIC_NOWHERE, "nothing was asked of Postgres");
-    return lic_pg_link_receive(link, &waiting, false, result, error);
+    status = lic_pg_link_receive(link, &waiting, false, result, error);
+    return link_answered(link, status, &waiting, result, error);
 }
 
 licet_status lic_pg_run(lic_pg_link *link, const lic_pg_statement *statement, const lic_pg_parameter *parameters,
@@ -333,7 +350,8 @@ licet_status lic_pg_run(lic_pg_link *link, const lic_pg_statement *statement, co
     status  = link_send(link, statement, parameters, &waiting, error);
     if (status != LICET_OK)
         return status;
-    return link_finished(link, lic_pg_link_receive(link, &waiting, false, result, error));
+    status = link_finished(link, lic_pg_link_receive(link, &waiting, false, result, error));
+    return link_answered(link, status, &waiting, result, error);
 }
 
 licet_status lic_pg_command(lic_pg_link *link, const char *sql, lic_pg_wait wait, licet_error **error)

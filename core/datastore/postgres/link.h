@@ -94,7 +94,8 @@ typedef struct lic_pg_statement {
 } lic_pg_statement;
 
 /* Runs it and takes its one result, which has rows or is a command's. Prepared when it is first used on the link
- * (then that costs a round trip more); never on a pooled link. Allocates nothing of ours.
+ * (then that costs a round trip more); never on a pooled link, where each answer is followed by the question who gave
+ * it: another server than the link began with loses it. Allocates nothing of ours.
  *
  * Fails with UNAVAILABLE (lost, or the server refuses for now), DEADLINE_EXCEEDED or CLOSED (the bell; the link is
  * lost then), OUT_OF_MEMORY; MISUSE for a link that is busy. What an error of the server becomes, and the link with

@@ -49,4 +49,7 @@ licet_status lic_pg_link_receive(lic_pg_link *link, lic_pg_waiting *waiting, boo
 licet_status lic_pg_link_query(lic_pg_link *link, const char *sql, int count, const char *const *texts,
                                lic_pg_waiting *waiting, PGresult **result, licet_error **error);
 
+/* Behind a pooler: is it still the server that was described when the link was made? Else the link is lost. */
+licet_status lic_pg_link_recognise(lic_pg_link *link, lic_pg_waiting *waiting, licet_error **error);
+
 #endif

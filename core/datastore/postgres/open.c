@@ -201,6 +201,30 @@ done:
     return status;
 }
 
+/* Neither started again nor promoted, and no other one in its place. */
+static bool is_unchanged(const lic_pg_server *before, const lic_pg_server *now)
+{
+    return now->is_standby == before->is_standby && now->timeline == before->timeline &&
+           now->started_at_us == before->started_at_us && now->crashed_at_us == before->crashed_at_us;
+}
+
+licet_status lic_pg_link_recognise(lic_pg_link *link, lic_pg_waiting *waiting, licet_error **error)
+{
+    lic_pg_server now    = { .timeline = 0 };
+    PGresult     *result = NULL;
+    int32_t       pid;
+    licet_status  status;
+
+    LIC_TRY(lic_pg_link_query(link, describe_sql, 0, NULL, waiting, &result, error));
+    if (!read_description(&now, result, &pid) || !is_unchanged(&link->server, &now))
+        status = lic_pg_link_broken(link, "another server answers than before, or it was started again", error);
+done:
+    PQclear(result);
+    if (status != LICET_OK)
+        lic_pg_link_lose(link);
+    return status;
+}
+
 /* Rights may be lacking: then there is no hint. */
 static licet_status describe_system(lic_pg_link *link, lic_pg_waiting *waiting, licet_error **error)
 {

@@ -103,9 +103,13 @@ BEGIN
     RETURN found;
 END $$;
 
--- The transaction's row. A later write of it adds its metadata.
+-- The transaction's row. A later write of it adds its metadata. What others have seen committed no crash may undo, whatever
+-- the session says of it.
 CREATE OR REPLACE FUNCTION {schema}._record(new_metadata json, new_request uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
     INSERT INTO {schema}.tx AS t (metadata, request) VALUES (new_metadata, new_request)
         ON CONFLICT (xid) DO UPDATE
         SET metadata = CASE WHEN t.metadata IS NULL OR excluded.metadata IS NULL
