@@ -290,8 +290,10 @@ void lic_pg_pool_give(lic_pg_pool *pool, lic_pg_link *link)
     pool->places[i].given_at = ++pool->gifts;
     if (pool->stopping || !lic_pg_link_is_idle(link) || is_read_only(link))
         empty_place(&pool->places[i]);
-    lic_waiters_wake(&pool->changed);
-    lic_waiters_wake(&pool->work);
+    if (pool->waiting > 0)
+        lic_waiters_wake(&pool->changed);
+    if (needs_link(pool)) /* not each time: it would take a processor from who works for us */
+        lic_waiters_wake(&pool->work);
     lic_mutex_unlock(&pool->lock);
 }
 
