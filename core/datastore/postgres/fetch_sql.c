@@ -12,10 +12,12 @@
 
 #define SEEDS "::{schema}._seed[]"
 #define PROBES "::{schema}._probe[]"
+#define SPANS "::{schema}._span[]"
 
 static const char *const texts[LIC_PG_FETCH_COUNT] = {
     [LIC_PG_FETCH_CHECK] = ANSWER("", "_fetch_check($1::int, $2::text, $3::text, $4" PROBES ", $5::text, $6::int)"),
-    [LIC_PG_FETCH_BULK]  = ANSWER("", "_fetch_bulk($1" SEEDS ", $2" PROBES ", $3::int[], $4::int[], $5::int, $6::int)"),
+    [LIC_PG_FETCH_BULK] =
+        ANSWER("", "_fetch_bulk($1" SEEDS ", $2" PROBES ", $3::int[], $4" SPANS ", $5::int, $6::int)"),
     [LIC_PG_FETCH_FORWARD]    = ANSWER("", "_walk($1" SEEDS ", $2" PROBES ", $3::int)"),
     [LIC_PG_FETCH_FORWARD_AT] = ANSWER(SEEN_BY("$4"), "_walk_at($1" SEEDS ", $2" PROBES ", $3::int, $4::pg_snapshot)"),
     [LIC_PG_FETCH_BACKWARD]   = ANSWER("", "_return($1" SEEDS ", $2" PROBES ", $3" PROBES ", $4::int)"),

@@ -1,5 +1,5 @@
 /* The queries that follow a lic_fetch_plan: sql/fetch.sql. One for each way to go, whatever the schema: its tables are
- * parameters, as arrays of _seed and _probe.
+ * parameters, as arrays of _seed, _probe and _span.
  *
  * Every answer has one row about the store, whose first column is -1: its current snapshot, its mark, the version of the
  * schema in force, the horizon of garbage collection, and the time. All others are relationships: the number of the probe
@@ -11,11 +11,11 @@
 #include "datastore/postgres/link.h"
 
 typedef enum lic_pg_fetch_number {
-    LIC_PG_FETCH_CHECK,       /* the parts of one seed, probes that decide, all probes, most */
-    LIC_PG_FETCH_BULK,        /* seeds, probes, those that decide, those for all rows of the subject, few, most */
-    LIC_PG_FETCH_FORWARD,     /* seeds, probes, most */
-    LIC_PG_FETCH_FORWARD_AT,  /* ..., snapshot of the past */
-    LIC_PG_FETCH_BACKWARD,    /* seeds, probes that lead on, others, most */
+    LIC_PG_FETCH_CHECK,      /* the parts of one seed, probes that decide, all probes, most */
+    LIC_PG_FETCH_BULK,       /* seeds, probes for all rows of the subject, those that decide, all as spans, few, most */
+    LIC_PG_FETCH_FORWARD,    /* seeds, probes, most */
+    LIC_PG_FETCH_FORWARD_AT, /* ..., snapshot of the past */
+    LIC_PG_FETCH_BACKWARD,   /* seeds, probes that lead on, others, most */
     LIC_PG_FETCH_BACKWARD_AT, /* ..., snapshot of the past */
     LIC_PG_FETCH_CONFIRMED,   /* as backward, crossings from, to, subject, probes, most, snapshot: null for the head */
     LIC_PG_FETCH_COUNT

@@ -15,6 +15,9 @@
 /* From so many resources on, one subject is looked for from its own side. */
 #define BULK_SEEDS 8u
 
+/* A probe's neighbour is looked for among so many. */
+#define SPAN_REACH 16u
+
 typedef struct fetch {
     const lic_pg_wanted *wanted;
     lic_pg_link         *link;
@@ -114,25 +117,36 @@ static void add_name(fetch *f, lic_str name)
     lic_text_add_char(&f->texts, ',');
 }
 
-static void add_probe(fetch *f, uint64_t number, const lic_fetch_probe *probe)
+static void add_subject_names(fetch *f, const lic_fetch_probe *probe)
 {
-    const lic_program     *program  = f->wanted->program;
-    const lic_relation    *relation = &program->relations[probe->relation];
-    const lic_slot_meaning subject  = lic_program_slot(program, probe->slot);
+    const lic_program     *program = f->wanted->program;
+    const lic_slot_meaning subject = lic_program_slot(program, probe->slot);
 
-    separate(f);
-    lic_text_add_literal(&f->texts, "\"(");
+    add_name(f, program->relations[probe->relation].name);
+    add_name(f, program->definitions[subject.definition].name);
+    add_name(f, subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name);
+}
+
+static void add_probe_fields(fetch *f, uint64_t number, const lic_fetch_probe *probe)
+{
+    const lic_program *program = f->wanted->program;
+
     lic_text_add_u64(&f->texts, number);
     lic_text_add_char(&f->texts, ',');
     lic_text_add_u64(&f->texts, probe->state);
     lic_text_add_char(&f->texts, ',');
-    add_name(f, program->definitions[relation->definition].name);
-    add_name(f, relation->name);
-    add_name(f, program->definitions[subject.definition].name);
-    add_name(f, subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name);
+    add_name(f, program->definitions[program->relations[probe->relation].definition].name);
+    add_subject_names(f, probe);
     lic_text_add_u64(&f->texts, (uint64_t)probe->mode);
     lic_text_add_char(&f->texts, ',');
     lic_text_add_u64(&f->texts, probe->next);
+}
+
+static void add_probe(fetch *f, uint64_t number, const lic_fetch_probe *probe)
+{
+    separate(f);
+    lic_text_add_literal(&f->texts, "\"(");
+    add_probe_fields(f, number, probe);
     lic_text_add_literal(&f->texts, ")\"");
 }
 
@@ -218,9 +232,96 @@ static void put_asked(fetch *f)
     begin_array(f);
     for (size_t i = 0; i < f->plan.probes.count; i++)
         if (stands_for_its_like(f, i))
-            add_number(f, i);
+            add_probe(f, i, &f->plan.probes.items[i]);
     end_array(f);
 }
+
+/* ------------------------------------------------------------------------ spans */
+
+/* Where an object's rows are in rel_live: by the relation and the type of subjects. */
+static int compare_places(const lic_program *program, lic_rel a, lic_slot a_slot, lic_rel b, lic_slot b_slot)
+{
+    const int order = lic_str_compare(program->relations[a].name, program->relations[b].name);
+
+    return order != 0 ? order
+                      : lic_str_compare(program->definitions[lic_program_slot(program, a_slot).definition].name,
+                                        program->definitions[lic_program_slot(program, b_slot).definition].name);
+}
+
+/* Does the schema allow no rows between theirs? Those might be many. */
+static bool are_neighbours(const lic_program *program, const lic_fetch_probe *a, const lic_fetch_probe *b)
+{
+    const lic_definition *definition = &program->definitions[program->relations[a->relation].definition];
+
+    if (compare_places(program, a->relation, a->slot, b->relation, b->slot) > 0)
+        return false;
+    for (uint32_t i = 0; i < definition->relation_count; i++) {
+        const lic_rel       rel = definition->first_relation + i;
+        const lic_relation *r   = &program->relations[rel];
+
+        for (uint32_t j = r->first_allowed; j < r->first_allowed + r->allowed_count; j++) {
+            const lic_slot slot = program->allowed[j].slot;
+
+            if (compare_places(program, a->relation, a->slot, rel, slot) < 0 &&
+                compare_places(program, rel, slot, b->relation, b->slot) < 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void add_span(fetch *f, size_t first, size_t second)
+{
+    const lic_fetch_probe *items = f->plan.probes.items;
+
+    separate(f);
+    lic_text_add_literal(&f->texts, "\"(");
+    add_probe_fields(f, first, &items[first]);
+    lic_text_add_char(&f->texts, ',');
+    lic_text_add_u64(&f->texts, second);
+    lic_text_add_char(&f->texts, ',');
+    add_subject_names(f, &items[second]);
+    lic_text_add_u64(&f->texts, items[second].next);
+    lic_text_add_literal(&f->texts, ")\"");
+}
+
+/* With the nearest that follows which is its neighbour, or alone. Those of one state come together. */
+static void add_span_from(fetch *f, size_t number, bool *is_in)
+{
+    const lic_fetch_probe *items = f->plan.probes.items;
+    const lic_fetch_probe *probe = &items[number];
+    const size_t           end   = number + 1 + SPAN_REACH;
+
+    for (size_t i = number + 1; i < f->plan.probes.count && i < end && items[i].state == probe->state; i++) {
+        if (is_in[i] || items[i].mode != LIC_FETCH_ALL || probe->mode != LIC_FETCH_ALL)
+            continue;
+        is_in[i] = are_neighbours(f->wanted->program, probe, &items[i]);
+        if (is_in[i]) {
+            add_span(f, number, i);
+            return;
+        }
+        is_in[i] = are_neighbours(f->wanted->program, &items[i], probe);
+        if (is_in[i]) {
+            add_span(f, i, number);
+            return;
+        }
+    }
+    add_span(f, number, number);
+}
+
+static void put_spans(fetch *f)
+{
+    bool *is_in = lic_new_array(&f->scratch, f->plan.probes.count, bool);
+
+    begin_array(f);
+    for (size_t i = 0; i < f->plan.probes.count && is_in != NULL; i++)
+        if (!is_in[i])
+            add_span_from(f, i, is_in);
+    end_array(f);
+    f->texts.failed |= is_in == NULL;
+}
+
+/* ---------------------------------------------------------------- all parameters */
 
 static void put_crossings(fetch *f)
 {
@@ -257,9 +358,9 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         break;
     case LIC_PG_FETCH_BULK:
         put_seeds(f, &plan->seeds);
-        put_probes(f, &plan->probes, 0);
-        put_deciding(f);
         put_asked(f);
+        put_deciding(f);
+        put_spans(f);
         put_number(f, LIC_PG_FETCH_OWN_ROWS);
         put_number(f, most);
         break;
@@ -425,7 +526,8 @@ static licet_status check_size(const fetch *f, licet_error **error)
     if (f->fetched->row_count <= f->wanted->most_rows)
         return LICET_OK;
     return lic_fail(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, LIC_NOWHERE,
-                    "the request touches more than the %zu relationships that are fetched for one", f->wanted->most_rows);
+                    "the request touches more than the %zu relationships that are fetched for one",
+                    f->wanted->most_rows);
 }
 
 /* ------------------------------------------------------------------- the graph */

@@ -1240,6 +1240,36 @@ static void many_checks_about_one_subject_are_as_each_would_be(void **state)
     }
 }
 
+static void many_checks_fetch_what_leads_on_and_their_subject_alone(void **state)
+{
+    licet_check_request checks[20];
+    const lic_need      need = { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) };
+    char                ids[COUNT(checks)][24];
+    lic_pg_prefetched   fetched;
+    lic_pg_wanted       wanted;
+    world               w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_lines(&w, TREE);
+    for (size_t i = 0; i < COUNT(checks); i++) {
+        char line[64];
+
+        snprintf(ids[i], sizeof ids[i], "document:d%zu", i);
+        checks[i] = check_of(ids[i], "view", "user:ana");
+        snprintf(line, sizeof line, "document:d%zu#parent@folder:leaf", i);
+        put(&w, line, true);
+    }
+    put_many(&w, "document d1 viewer", 500, "user u%");
+    put_many(&w, "folder leaf viewer", 500, "user u%");
+    put_many(&w, "group inner member", 500, "user u%");
+    wanted = wanted_of(&w, &need, NULL);
+    assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_OK);
+    assert_int_equal(fetched.row_count, COUNT(checks) + 5); /* two of ana's, and from the leaf to the inner group */
+    lic_graph_free(fetched.graph);
+    world_close(&w);
+}
+
 static void what_is_looked_up_is_numbered_in_its_order(void **state)
 {
     const lic_need need = { .kind          = LIC_NEED_RESOURCES,
@@ -1477,6 +1507,7 @@ int main(void)
         cmocka_unit_test(a_check_fetches_what_leads_on_and_its_subject_alone),
         cmocka_unit_test(an_explanation_is_about_what_does_not_decide_too),
         cmocka_unit_test(many_checks_about_one_subject_are_as_each_would_be),
+        cmocka_unit_test(many_checks_fetch_what_leads_on_and_their_subject_alone),
         cmocka_unit_test(what_is_looked_up_is_numbered_in_its_order),
         cmocka_unit_test(a_row_that_does_not_fit_fails_the_whole),
         cmocka_unit_test(an_id_that_is_none_fails_the_whole),

@@ -128,10 +128,31 @@ BEGIN
     END IF;
 END $$;
 
+-- As _walk, where there are many objects: each look costs the more, and neighbours are looked at as one.
+CREATE OR REPLACE FUNCTION {schema}._walk_spans(seeds {schema}._seed[], spans {schema}._span[], most integer)
+RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
+        SELECT -1, x.k, x.i, x.s, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
+               NULL::smallint FROM unnest(seeds) x
+      UNION
+        SELECT CASE WHEN e.is_first THEN p.n ELSE p.n2 END, CASE WHEN e.is_first THEN p.nk ELSE p.nk2 END, e.si, w.s,
+               e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(spans) p ON p.k = w.k
+            CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns,
+                       r.rr = p.rr AND r.st = p.st AND r.sr = p.sr AS is_first FROM {schema}.rel r
+                WHERE r.rt = p.rt AND r.ri = w.i
+                  AND (r.rr, r.st, r.si) >= (p.rr, p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                  AND (r.rr, r.st, r.si) <= (p.rr2, p.st2, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
+                  AND (r.rr = p.rr AND r.st = p.st AND r.sr = p.sr OR r.rr = p.rr2 AND r.st = p.st2 AND r.sr = p.sr2)
+                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
+    SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+$$;
+
 -- From many, about one subject: it is looked for from its own side, where its rows are few, and then only what leads on
--- is looked for on the objects. asked: probes for all its rows.
-CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(seeds {schema}._seed[], probes {schema}._probe[], deciding integer[],
-                                                asked integer[], few integer, most integer)
+-- is looked for on the objects. asked: for all its rows. deciding: their numbers, of those that do.
+CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(seeds {schema}._seed[], asked {schema}._probe[], deciding integer[],
+                                                spans {schema}._span[], few integer, most integer)
 RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
 DECLARE
     subject text := seeds[1].s;
@@ -139,7 +160,7 @@ DECLARE
 BEGIN
     own := ARRAY(
         SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
-            FROM unnest(asked) a(n) JOIN unnest(probes) p USING (n) CROSS JOIN LATERAL (
+            FROM unnest(asked) p CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
                 WHERE r.st = p.st AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.sr = p.sr
                   AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
@@ -147,12 +168,12 @@ BEGIN
             LIMIT few + 1);
     IF cardinality(own) <= few THEN
         RETURN QUERY SELECT * FROM unnest(own);
-        seeds  := ARRAY(SELECT x FROM unnest(seeds) x WHERE (x.k, x.i) NOT IN (
-                            SELECT p.k, o.ri FROM unnest(own) o JOIN unnest(probes) p USING (n)
-                                WHERE p.n = ANY (deciding) AND o.caveat IS NULL AND o.expires_at IS NULL));
-        probes := ARRAY(SELECT p FROM unnest(probes) p WHERE p.m = 0);
+        seeds := ARRAY(SELECT x FROM unnest(seeds) x WHERE (x.k, x.i) NOT IN (
+                           SELECT p.k, o.ri FROM unnest(own) o JOIN unnest(asked) p USING (n)
+                               WHERE p.n = ANY (deciding) AND o.caveat IS NULL AND o.expires_at IS NULL));
+        spans := ARRAY(SELECT p FROM unnest(spans) p WHERE p.m = 0);
     END IF;
-    RETURN QUERY SELECT * FROM {schema}._walk(seeds, probes, most);
+    RETURN QUERY SELECT * FROM {schema}._walk_spans(seeds, spans, most);
 END $$;
 
 -- Backward, and from what was reached forward: crossings say from which state in which.

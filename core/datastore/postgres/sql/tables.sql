@@ -131,6 +131,22 @@ CREATE TYPE {schema}._probe AS (
     m  integer, -- 0: all rows, 1: the subject's, 2: the wildcard's
     nk integer  -- state of the objects that the rows lead to; 0: they lead nowhere
 );
+-- Two probes of mode 0 with nothing between their rows; or one, which is the second too.
+CREATE TYPE {schema}._span AS (
+    n  integer,
+    k  integer,
+    rt text COLLATE "C",
+    rr text COLLATE "C",
+    st text COLLATE "C",
+    sr text COLLATE "C",
+    m  integer,
+    nk integer,
+    n2  integer,
+    rr2 text COLLATE "C",
+    st2 text COLLATE "C",
+    sr2 text COLLATE "C",
+    nk2 integer
+);
 CREATE TYPE {schema}._found AS (
     n  integer, -- of the probe
     ri text COLLATE "C",
