@@ -229,6 +229,19 @@ def test_a_standby_that_was_promoted_is_not_asked_any_more(own_pair):
         assert sees(engine, "b")
 
 
+def test_a_standby_in_the_primarys_place_answers_nothing_until_it_is_promoted(own_pair):
+    token = own_pair.grant("a")
+    own_pair.primary.caught_up(own_pair.standby)
+    with licet.open(own_pair.standby.conninfo, mode="prefetch") as engine:
+        for consistency in (licet.MINIMIZE_LATENCY, licet.FULL, licet.at_least(token)):
+            with pytest.raises(licet.Unavailable, match="standby"):
+                sees(engine, "a", consistency)
+        own_pair.standby.promote()
+        assert sees(engine, "a", licet.FULL)
+        with pytest.raises(licet.InvalidToken, match="timeline"):
+            sees(engine, "a", licet.at_least(token))
+
+
 def test_a_standby_that_is_gone_or_silent_costs_little(own_pair):
     pair = own_pair
     with pair.open() as engine:
@@ -257,8 +270,8 @@ def test_a_standby_of_another_database_is_not_asked(pair, own_pair):
     ("replica", "words"),
     [
         ("host=db colour=red password=hunter2", '"colour"'),
-        ("postgresql://ada:hunter2@db/?service=x", '"service"'),
-        ("host=db port=hunter2", '"port"'),
+        ("postgresql://ada:hunter2@db/?sslmode=x", ": sslmode has none"),
+        ("host=db port=hunter2", ": port is not"),
         ("hunter2", "neither a URI"),
     ],
 )

@@ -270,10 +270,13 @@ licet_status lic_pg_pool_take(lic_pg_pool *pool, lic_pg_wait wait, lic_pg_link *
     return status;
 }
 
-/* A server that has become a standby: the next link may find the one that takes writes. */
-static bool is_read_only(const lic_pg_link *link)
+/* A standby, or a server that has become one: the next link may find the one that takes writes, or that this does so
+ * now. Links that only read may lead to one. */
+static bool is_of_no_use(const lic_pg_pool *pool, const lic_pg_link *link)
 {
-    return strcmp(lic_pg_link_failure(link)->sqlstate, "25006") == 0;
+    if (pool->settings->read_only)
+        return false;
+    return lic_pg_link_server(link)->is_standby || strcmp(lic_pg_link_failure(link)->sqlstate, "25006") == 0;
 }
 
 void lic_pg_pool_give(lic_pg_pool *pool, lic_pg_link *link)
@@ -288,7 +291,7 @@ void lic_pg_pool_give(lic_pg_pool *pool, lic_pg_link *link)
     count_round_trips(pool, &pool->places[i]);
     pool->places[i].state    = PLACE_IDLE;
     pool->places[i].given_at = ++pool->gifts;
-    if (pool->stopping || !lic_pg_link_is_idle(link) || is_read_only(link))
+    if (pool->stopping || !lic_pg_link_is_idle(link) || is_of_no_use(pool, link))
         empty_place(&pool->places[i]);
     if (pool->waiting > 0)
         lic_waiters_wake(&pool->changed);

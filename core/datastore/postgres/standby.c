@@ -95,12 +95,13 @@ void lic_pg_standby_saw(lic_pg_store *store, const lic_pg_identity *identity, co
 static bool may_ask(lic_pg_store *store, const lic_pg_snapshot *wanted, uint64_t *xmax, lic_pg_identity *identity)
 {
     lic_pg_standby *standby = &store->standby;
-    const uint64_t  now     = lic_monotonic_ms();
+    uint64_t        now;
     bool            may;
 
     if (standby->pool == NULL || !lic_pg_follow_identity(store, identity))
         return false;
     lic_mutex_lock(&standby->lock);
+    now = lic_monotonic_ms();
     may = now >= standby->rest_until && standby->xmax != 0 && is_same(&standby->identity, identity) &&
           now - standby->seen_ms < store->limits.max_staleness_ms;
     *xmax = wanted != NULL ? wanted->xmax : standby->xmax;
