@@ -473,7 +473,7 @@ static void measure_after_commits(PGconn *bare, licet_engine *engine, const ques
 
     prepare(c.committer, "commit", sql);
     enter_floors(&c, bare);
-    enter_all(&c, engine, all, no_bounds);
+    enter_all(&c, engine, all, busy_bounds);
     run_contest(&c);
     print_contest(&c, title);
     PQfinish(c.committer);

@@ -21,7 +21,8 @@ typedef enum lic_pg_phase {
     LIC_PG_BROKEN /* what is wrong will hardly mend itself: it is told at once. The thread goes on trying */
 } lic_pg_phase;
 
-/* What is asked in a catch-up: first whether anything has happened, and only if so, what. */
+/* What is asked in a catch-up: first whether anything has happened, and only if so, what; where something always has, that
+ * at once. */
 typedef enum lic_pg_asking { LIC_PG_ASKING_PROBE, LIC_PG_ASKING_CHANGES } lic_pg_asking;
 
 /* The database as the graph shows it. Changed by who has the query in flight, or by the thread while connecting. */
@@ -33,6 +34,7 @@ typedef struct lic_pg_standing {
     lic_arena           arena;  /* of snapshot and wire */
     lic_pg_snapshot     snapshot;
     lic_str             wire;           /* the same as it was sent */
+    uint32_t            news;           /* how often in a row there were any, up to where that no longer matters */
     uint64_t            schema_version; /* zed.version in force; 0: none */
     const licet_schema *schema;         /* that is this one. Held; NULL: none was loaded */
 } lic_pg_standing;

@@ -12,6 +12,7 @@
 #include "datastore/postgres/rows.h"
 
 #define XIP_ALARM 1000u /* so many running transactions at once: somebody has forgotten one */
+#define MUCH_NEWS 2u    /* so many times in a row: then no time is lost with asking whether there are any */
 #define CHANGES_FIRST 6 /* column of a change's row, and so of rt */
 #define CHANGES_DELETED (CHANGES_FIRST - 1 + LIC_PG_ROW_FIELDS)
 
@@ -279,6 +280,17 @@ static bool is_comparable(const lic_pg_standing *s, lic_str mark, int64_t horizo
            (uint64_t)horizon <= s->snapshot.xmin;
 }
 
+/* The same snapshot as before: it was asked in vain. */
+static bool is_nothing_new(lic_pg_standing *s, const PGresult *result)
+{
+    lic_str wire;
+
+    if (!lic_pg_get_bytes(result, 0, 0, &wire) || !lic_str_equal(wire, s->wire))
+        return false;
+    s->news = 0;
+    return true;
+}
+
 static licet_status take_changes(lic_pg_store *store, lic_pg_link *link, const PGresult *result, lic_pg_wait wait,
                                  bool *too_much, licet_error **error)
 {
@@ -295,6 +307,8 @@ static licet_status take_changes(lic_pg_store *store, lic_pg_link *link, const P
         !lic_pg_get_i64(result, 0, 4, &version))
         return fail_answer(error);
     set_clock(store, store->follower.asked_ns, clock_us);
+    if (is_nothing_new(&store->follower.standing, result))
+        return LICET_OK;
     *too_much = PQntuples(result) >= LIC_PG_MOST_CHANGES || !is_comparable(&store->follower.standing, mark, horizon);
     if (*too_much)
         return LICET_OK;
@@ -312,13 +326,6 @@ static licet_status take_changes(lic_pg_store *store, lic_pg_link *link, const P
 }
 
 /* -------------------------------------------------------------------- asking */
-
-licet_status lic_pg_ask(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
-{
-    store->follower.asking   = LIC_PG_ASKING_PROBE;
-    store->follower.asked_ns = lic_monotonic_ns();
-    return lic_pg_send(link, &store->statements->items[LIC_PG_PROBE], NULL, wait, error);
-}
 
 static void print_running(const lic_pg_snapshot *snapshot, lic_text *out)
 {
@@ -356,6 +363,23 @@ static licet_status ask_changes(lic_pg_store *store, lic_pg_link *link, lic_pg_w
     return status;
 }
 
+licet_status lic_pg_ask(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
+{
+    if (store->follower.standing.news >= MUCH_NEWS)
+        return ask_changes(store, link, wait, error);
+    store->follower.asking   = LIC_PG_ASKING_PROBE;
+    store->follower.asked_ns = lic_monotonic_ns();
+    return lic_pg_send(link, &store->statements->items[LIC_PG_PROBE], NULL, wait, error);
+}
+
+static void note_news(lic_pg_standing *s, bool same)
+{
+    if (same)
+        s->news = 0;
+    else if (s->news < MUCH_NEWS)
+        s->news++;
+}
+
 /* Has anything drawn a transaction id since? */
 static licet_status take_probe(lic_pg_store *store, const PGresult *result, bool *same, licet_error **error)
 {
@@ -366,6 +390,7 @@ static licet_status take_probe(lic_pg_store *store, const PGresult *result, bool
         !lic_pg_get_time_us(result, 0, 1, &clock_us))
         return fail_answer(error);
     *same = lic_str_equal(wire, store->follower.standing.wire);
+    note_news(&store->follower.standing, *same);
     set_clock(store, store->follower.asked_ns, clock_us);
     return LICET_OK;
 }
