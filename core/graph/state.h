@@ -60,7 +60,7 @@ struct lic_graph {
     size_t           merge_changes;       /* 0: by the number of edges */
     bool             no_threads;
     bool             had_edges; /* ever */
-    lic_mutex        lock; /* the write lock */
+    lic_mutex        lock;      /* the write lock */
     lic_merge        merge;
     void            *block;  /* what was allocated, not yet aligned */
     lic_memory      *owner;  /* whose memory it is */
