@@ -55,7 +55,9 @@ typedef struct lic_rows {
 /* Which rows are told. A row that is asked about has no attribute yet. */
 typedef struct lic_row_test {
     bool (*passes)(const void *context, const lic_row *row);
-    const void *context;
+    const void    *context;
+    const lic_str *types; /* resource types of all that pass; none: of any */
+    size_t         type_count;
 } lic_row_test;
 
 /* What one revision changed. */
@@ -108,6 +110,8 @@ typedef struct lic_store_methods {
                            licet_error **error);
     /* The token of a pinned or remembered revision; empty when it can't be told any more. NULL as above. */
     void (*token)(lic_store *store, uint64_t revision, licet_token *token);
+    /* The same, but empty rather than that of a later revision: for who goes on after it. NULL: as token. */
+    void (*exact_token)(lic_store *store, uint64_t revision, licet_token *token);
     /* Waits until a default request can be answered. NULL: at once. */
     licet_status (*await)(lic_store *store, uint64_t until_ms, licet_error **error);
 
@@ -136,6 +140,15 @@ typedef struct lic_store_methods {
     licet_status (*changes)(lic_store *store, const lic_snapshot *snapshot, uint64_t after, uint64_t through,
                             const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
                             licet_error **error);
+    /* Pins the revision of the graph that a watch goes on from which was at the token: the token's own, or if not all that
+     * was committed behind that is known here (*is_there false) a later one. NULL: it is always there. */
+    licet_status (*pin_since)(lic_store *store, lic_str since, lic_snapshot *snapshot, bool *is_there,
+                              licet_error **error);
+    /* Then: the difference between the token and that revision, as if it had been made at once. In the arena, all of it.
+     * REVISION_EXPIRED, LIMIT_EXCEEDED. NULL as above. */
+    licet_status (*difference)(lic_store *store, lic_str since, const lic_snapshot *snapshot, const lic_row_test *test,
+                               lic_arena *arena, lic_store_revision *difference, bool *schema_changed,
+                               licet_error **error);
     /* Can changes be told at all? UNSUPPORTED where the graph does not follow what is committed. Asked before any of these
      * and again after a wait; any thread, also under a lock. NULL: always. */
     licet_status (*watchable)(lic_store *store, licet_error **error);

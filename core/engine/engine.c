@@ -354,6 +354,14 @@ void lic_engine_token(const licet_engine *engine, uint64_t revision, licet_token
         lic_token_make(&engine->identity, revision, token);
 }
 
+void lic_engine_exact_token(const licet_engine *engine, uint64_t revision, licet_token *token)
+{
+    if (engine->store->methods->exact_token != NULL)
+        engine->store->methods->exact_token(engine->store, revision, token);
+    else
+        lic_engine_token(engine, revision, token);
+}
+
 void lic_engine_outcome_token(const licet_engine *engine, const lic_store_outcome *outcome, licet_token *token)
 {
     if (engine->store->methods->token != NULL)

@@ -83,6 +83,8 @@ licet_status lic_engine_pin_newest(const licet_engine *engine, lic_snapshot *sna
 
 /* The token that names a revision. Empty: it can't be told any more. */
 void lic_engine_token(const licet_engine *engine, uint64_t revision, licet_token *token);
+/* The same, but empty rather than that of a later revision. */
+void lic_engine_exact_token(const licet_engine *engine, uint64_t revision, licet_token *token);
 /* Of what a write did. */
 void lic_engine_outcome_token(const licet_engine *engine, const lic_store_outcome *outcome, licet_token *token);
 

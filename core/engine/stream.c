@@ -140,7 +140,9 @@ void licet_stream_token(const licet_stream *stream, licet_token *token)
     if (token == NULL)
         return;
     token->text[0] = '\0';
-    if (is_stream(stream))
+    if (is_stream(stream) && stream->token != NULL)
+        stream->token(stream, token);
+    else if (is_stream(stream))
         lic_engine_token(stream->engine, stream->revision, token);
 }
 

@@ -32,6 +32,7 @@ struct licet_stream {
     uint64_t                  revision;
     lic_fetched              *fetched; /* held: what was fetched for it. NULL: it is of the engine's graph */
     size_t                    size;    /* of the record that this begins, in bytes */
+    void (*token)(const licet_stream *stream, licet_token *token); /* NULL: that of its revision */
 };
 
 /* A record of `size` bytes, zero but for its beginning; ends with licet_stream_release(). NULL: out of memory. */

@@ -13,7 +13,16 @@
 
 #define ALL_KINDS (LICET_WATCH_RELATIONSHIPS | LICET_WATCH_SCHEMA | LICET_WATCH_CHECKPOINTS)
 
-/* The place is the stream's revision: everything up to it was told, or had nothing to say. */
+/* What lies between the token that a watch goes on after and the revision of the graph from which its history is known
+ * here. Read when the watch begins, so that nothing is told twice. */
+typedef struct gap {
+    bool               is_open; /* and not told yet */
+    bool               schema_changed;
+    lic_store_revision difference;
+    lic_arena          arena; /* of that; until the call after the one that told it */
+} gap;
+
+/* The place is the stream's revision: everything up to it was told, or had nothing to say, but for the gap. */
 typedef struct watching {
     licet_stream base;
     uint32_t     kinds;
@@ -21,7 +30,11 @@ typedef struct watching {
     lic_map      types; /* names of resource types, when there are any */
     lic_filter  *filters;
     size_t       filter_count;
-    lic_arena    told; /* what the last call returned */
+    lic_str     *type_names; /* of all that can pass; none: of any */
+    size_t       type_count;
+    gap          gap;
+    licet_token  place; /* the last that is known: to go on after it never misses anything */
+    lic_arena    told;  /* what the last call returned */
 } watching;
 
 /* ------------------------------------------------------------------- the rows */
@@ -48,6 +61,32 @@ static bool passes(const void *context, const lic_row *row)
     return has_type(context, row) && is_selected(context, row);
 }
 
+static lic_row_test row_test(const watching *w)
+{
+    return (lic_row_test){ .passes = passes, .context = w, .types = w->type_names, .type_count = w->type_count };
+}
+
+/* ----------------------------------------------------------------------- tokens */
+
+/* Where to go on. A later revision's token would pass over what lies between; an older one's only tells it again. */
+static void token_of_place(const licet_stream *stream, licet_token *token)
+{
+    const watching *w = (const watching *)stream;
+
+    *token = w->place;
+    if (w->gap.is_open)
+        return;
+    lic_engine_exact_token(w->base.engine, w->base.revision, token);
+    if (token->text[0] == '\0')
+        *token = w->place;
+}
+
+static void note_place(watching *w, licet_token *token)
+{
+    token_of_place(&w->base, token);
+    w->place = *token;
+}
+
 /* ----------------------------------------------------------------- one revision */
 
 static licet_status fail_expired(licet_error **error)
@@ -68,7 +107,7 @@ static licet_status read_revision(watching *w, const lic_snapshot *snapshot, lic
 {
     const licet_engine *engine  = w->base.engine;
     lic_store          *store   = engine->store;
-    const lic_row_test  test    = { passes, w };
+    const lic_row_test  test    = row_test(w);
     uint64_t            after   = w->base.revision;
     uint64_t            through = wants(w, LICET_WATCH_CHECKPOINTS) ? after + 1 : snapshot->revision;
     uint64_t            schema  = 0;
@@ -121,8 +160,23 @@ static licet_status advance(watching *w, licet_change *change, bool *found, bool
     w->base.revision      = revision.revision;
     *found                = revision.count > 0 || change->schema_changed || change->is_checkpoint;
     if (*found)
-        lic_engine_token(engine, revision.revision, &change->token);
+        note_place(w, &change->token);
     return LICET_OK;
+}
+
+static void tell_gap(watching *w, licet_change *change, bool *found)
+{
+    const lic_store_revision *difference = &w->gap.difference;
+
+    w->gap.is_open         = false;
+    change->schema_changed = w->gap.schema_changed && wants(w, LICET_WATCH_SCHEMA);
+    change->is_checkpoint  = wants(w, LICET_WATCH_CHECKPOINTS);
+    change->updates        = difference->updates;
+    change->update_count   = difference->count;
+    change->metadata       = difference->metadata;
+    *found                 = difference->count > 0 || change->schema_changed || change->is_checkpoint;
+    if (*found)
+        note_place(w, &change->token);
 }
 
 /* Inside a call. */
@@ -132,6 +186,10 @@ static licet_status next_told(watching *w, licet_change *change, bool *found, li
     bool         more   = true;
 
     lic_arena_free(&w->told);
+    if (w->gap.is_open)
+        tell_gap(w, change, found);
+    else
+        lic_arena_free(&w->gap.arena);
     while (status == LICET_OK && more && !*found)
         status = advance(w, change, found, &more, error);
     if (!*found)
@@ -239,22 +297,32 @@ done:
     return status;
 }
 
-/* Of the revision that the watch begins after. */
-static licet_status pin(const licet_engine *engine, const licet_watch_request *request, lic_snapshot *snapshot,
-                        licet_error **error)
+/* Of the revision that the watch goes on from. *is_there: everything behind the token is known from there on. */
+static licet_status pin_place(const licet_engine *engine, const licet_watch_request *request, lic_snapshot *snapshot,
+                              bool *is_there, licet_error **error)
 {
-    const licet_consistency from = { lic_str_given(request->since) ? LICET_AT_EXACT_SNAPSHOT : LICET_MINIMIZE_LATENCY,
+    lic_store              *store = engine->store;
+    const licet_consistency from  = { lic_str_given(request->since) ? LICET_AT_EXACT_SNAPSHOT : LICET_MINIMIZE_LATENCY,
                                      request->since, false };
     const lic_need nothing = { .kind = LIC_NEED_NOTHING };
-    licet_status   status;
+
+    *is_there = true;
+    if (lic_str_given(request->since) && store->methods->pin_since != NULL)
+        return store->methods->pin_since(store, request->since, snapshot, is_there, error);
+    return lic_engine_pin(engine, &from, &nothing, snapshot, error);
+}
+
+static licet_status pin(const licet_engine *engine, const licet_watch_request *request, lic_snapshot *snapshot,
+                        bool *is_there, licet_error **error)
+{
+    licet_status status;
 
     LIC_TRY(require_watchable(engine, error));
-    LIC_TRY(lic_engine_pin(engine, &from, &nothing, snapshot, error));
+    LIC_TRY(pin_place(engine, request, snapshot, is_there, error));
     status = require_watchable(engine, error); /* it may have come to that meanwhile */
-    if (status == LICET_OK &&
-        (snapshot->owner != NULL || (lic_str_given(request->since) &&
-                                     !engine->store->methods->keeps(engine->store, snapshot, snapshot->revision))))
-        status = fail_expired(error); /* what had to be fetched is older than the history */
+    if (status == LICET_OK && lic_str_given(request->since) &&
+        !engine->store->methods->keeps(engine->store, snapshot, snapshot->revision))
+        status = fail_expired(error);
     if (status != LICET_OK)
         lic_engine_unpin(snapshot);
 done:
@@ -265,11 +333,15 @@ static licet_status keep_types(watching *w, const licet_watch_request *request, 
 {
     uint32_t found;
 
+    w->type_names = lic_new_array(&w->arena, request->resource_type_count, lic_str);
+    if (w->type_names == NULL)
+        return lic_fail_memory(error);
     for (uint32_t i = 0; i < request->resource_type_count; i++) {
         lic_str name = lic_arena_str(&w->arena, request->resource_types[i]);
 
         if (!lic_str_given(name) || !lic_map_add(&w->types, name, i, &found))
             return lic_fail_memory(error);
+        w->type_names[w->type_count++] = name;
     }
     return LICET_OK;
 }
@@ -313,17 +385,70 @@ static licet_status keep_filters(watching *w, const lic_program *program, const 
     return status;
 }
 
+/* Those that filters let pass, if all name one. */
+static licet_status keep_filtered_types(watching *w, licet_error **error)
+{
+    const lic_names *names = w->base.engine->names;
+
+    for (size_t i = 0; i < w->filter_count; i++) {
+        if (w->filters[i].resource_type == LIC_NO_TYPE)
+            return LICET_OK;
+    }
+    w->type_names = lic_new_array(&w->arena, w->filter_count, lic_str);
+    if (w->type_names == NULL)
+        return lic_fail_memory(error);
+    for (size_t i = 0; i < w->filter_count; i++)
+        w->type_names[w->type_count++] = lic_names_type_name(names, w->filters[i].resource_type);
+    return LICET_OK;
+}
+
+static licet_status read_gap(watching *w, const licet_watch_request *request, const lic_snapshot *snapshot,
+                             licet_error **error)
+{
+    lic_store         *store  = w->base.engine->store;
+    const lic_row_test test   = row_test(w);
+    licet_status       status = store->methods->difference(store, request->since, snapshot, &test, &w->gap.arena,
+                                                           &w->gap.difference, &w->gap.schema_changed, error);
+
+    w->gap.is_open = status == LICET_OK;
+    return status;
+}
+
+/* What the request has, once its revision is pinned; the gap last, which is read by it. */
+static licet_status keep_request(watching *w, const licet_watch_request *request, const lic_snapshot *snapshot,
+                                 bool is_there, licet_error **error)
+{
+    licet_status status;
+
+    w->base.revision = snapshot->revision;
+    LIC_TRY(keep_filters(w, lic_engine_program(w->base.engine, snapshot), request, error));
+    if (w->filter_count > 0)
+        LIC_TRY(keep_filtered_types(w, error));
+    else
+        LIC_TRY(keep_types(w, request, error));
+    if (!is_there)
+        LIC_TRY(read_gap(w, request, snapshot, error));
+done:
+    return status;
+}
+
 static licet_status watching_fill(watching *w, const licet_watch_request *request, licet_error **error)
 {
     lic_snapshot snapshot;
-    licet_status status = pin(w->base.engine, request, &snapshot, error);
+    bool         is_there;
+    licet_status status = pin(w->base.engine, request, &snapshot, &is_there, error);
 
     if (status != LICET_OK)
         return status;
-    w->base.revision = snapshot.revision;
-    status           = keep_filters(w, lic_engine_program(w->base.engine, &snapshot), request, error);
+    status = keep_request(w, request, &snapshot, is_there, error);
     lic_engine_unpin(&snapshot);
-    return status == LICET_OK ? keep_types(w, request, error) : status;
+    if (status != LICET_OK)
+        return status;
+    if (lic_str_given(request->since)) /* it was read, so it has room */
+        memcpy(w->place.text, request->since.data, request->since.size);
+    else
+        note_place(w, &w->place);
+    return LICET_OK;
 }
 
 static void end_watching(licet_stream *stream)
@@ -332,6 +457,7 @@ static void end_watching(licet_stream *stream)
 
     lic_map_free(&w->types);
     lic_arena_free(&w->told);
+    lic_arena_free(&w->gap.arena);
     lic_arena_free(&w->arena);
 }
 
@@ -345,9 +471,11 @@ static licet_status watching_new(licet_engine *engine, const licet_watch_request
 
     if (w == NULL)
         return lic_fail_memory(error);
-    w->kinds = request->kinds;
+    w->base.token = token_of_place;
+    w->kinds      = request->kinds;
     lic_arena_init(&w->arena, engine->memory);
     lic_arena_init(&w->told, engine->memory);
+    lic_arena_init(&w->gap.arena, engine->memory);
     lic_map_init(&w->types, engine->memory, lic_random_key());
     status = watching_fill(w, request, error);
     if (status == LICET_OK)

@@ -60,21 +60,30 @@ static bool fill_updates(const lic_memory_store *m, const lic_row_test *test, li
     return true;
 }
 
+static bool is_quiet(const lic_store_revision *revision)
+{
+    return lic_str_given(revision->metadata) && lic_str_equal(revision->metadata, LIC_MEMORY_QUIET);
+}
+
 licet_status lic_memory_changes(lic_store *store, const lic_snapshot *snapshot, uint64_t after, uint64_t through,
                                 const lic_row_test *test, lic_arena *arena, lic_store_revision *out,
                                 licet_error **error)
 {
     lic_memory_store *m = lic_memory_store_of(store);
     lic_changes       changes;
+    licet_status      status = LICET_OK;
 
     *out = (lic_store_revision){ .revision = 0 };
     if (!lic_changes_after(snapshot, after, through, &changes))
         return LICET_OK;
     out->revision = changes.revision;
-    if (fill_updates(m, test, changes, arena, out) &&
-        (out->count == 0 || lic_notes_find(&m->notes, out->revision, arena, &out->metadata)))
-        return LICET_OK;
-    return lic_fail_memory(error);
+    if (!lic_notes_find(&m->notes, out->revision, arena, &out->metadata))
+        return lic_fail_memory(error);
+    if (!is_quiet(out) && !fill_updates(m, test, changes, arena, out))
+        status = lic_fail_memory(error);
+    if (out->count == 0)
+        out->metadata = (lic_str){ NULL, 0 };
+    return status;
 }
 
 bool lic_memory_keeps(lic_store *store, const lic_snapshot *snapshot, uint64_t after)

@@ -11,6 +11,9 @@ struct lic_store_import {
     lic_change *changes; /* each holds its attribute */
     size_t      count;
     size_t      capacity;
+    lic_change *expired; /* of what a replacement has left for lic_memory_forget_expired() */
+    size_t      expired_count;
+    size_t      expired_capacity;
     uint32_t   *numbers;         /* hash table of indexes in changes; FREE */
     size_t      number_capacity; /* a power of two, at least twice the count; 0: none is kept */
     uint64_t    key;
@@ -38,13 +41,17 @@ static uint32_t *find_place(const lic_store_import *import, const lic_edge *edge
     return &import->numbers[at];
 }
 
+/* There may be many changes that the hash has none of yet. */
 static bool grow_numbers(lic_store_import *import, lic_memory *memory)
 {
-    size_t    before  = import->number_capacity;
-    size_t    now     = before == 0 ? FIRST_CAPACITY : before * 2;
-    uint32_t *old     = import->numbers;
-    uint32_t *numbers = lic_alloc_array(memory, now, sizeof *numbers);
+    size_t    before = import->number_capacity;
+    size_t    now    = before == 0 ? FIRST_CAPACITY : before;
+    uint32_t *old    = import->numbers;
+    uint32_t *numbers;
 
+    while (now <= import->count * 2)
+        now *= 2;
+    numbers = lic_alloc_array(memory, now, sizeof *numbers);
     if (numbers == NULL)
         return false;
     memset(numbers, 0xff, now * sizeof *numbers);
@@ -64,10 +71,7 @@ static bool make_room(lic_store_import *import, lic_memory *memory)
 
 static bool make_number_room(lic_store_import *import, lic_memory *memory)
 {
-    while (import->count * 2 >= import->number_capacity)
-        if (!grow_numbers(import, memory))
-            return false;
-    return true;
+    return import->count * 2 < import->number_capacity || grow_numbers(import, memory);
 }
 
 licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error)
@@ -188,17 +192,41 @@ bool lic_memory_gather(lic_store *store, lic_store_import *import, lic_store_cha
     return done;
 }
 
-static bool forget_edge(lic_memory_store *m, lic_store_import *import, const lic_edge *edge)
+/* What goes, and who is told. */
+typedef struct leaving {
+    lic_memory_store *m;
+    lic_store_import *import;
+    lic_instant       now;
+    lic_snapshot      head;
+} leaving;
+
+static bool has_expired(const leaving *l, uint32_t attribute)
 {
-    if (*find_place(import, edge) != FREE)
-        return true;
-    if (!lic_grow(m->memory, (void **)&import->changes, &import->capacity, import->count + 1, sizeof *import->changes))
+    const lic_attribute *content = lic_graph_attribute(l->m->graph, attribute);
+
+    return content != NULL && lic_attribute_expired(content, l->now.seconds, l->now.nanoseconds);
+}
+
+static bool append(lic_memory *memory, const lic_edge *edge, lic_change **changes, size_t *capacity, size_t *count)
+{
+    if (!lic_grow(memory, (void **)changes, capacity, *count + 1, sizeof **changes))
         return false;
-    import->changes[import->count++] = (lic_change){ .edge = *edge, .present = false };
+    (*changes)[(*count)++] = (lic_change){ .edge = *edge, .present = false };
     return true;
 }
 
-static bool forget_slot(lic_memory_store *m, lic_store_import *import, const lic_snapshot *head, lic_slot slot)
+static bool forget_edge(const leaving *l, const lic_edge *edge, uint32_t attribute)
+{
+    lic_store_import *import = l->import;
+
+    if (*find_place(import, edge) != FREE)
+        return true;
+    if (has_expired(l, attribute))
+        return append(l->m->memory, edge, &import->expired, &import->expired_capacity, &import->expired_count);
+    return append(l->m->memory, edge, &import->changes, &import->capacity, &import->count);
+}
+
+static bool forget_slot(const leaving *l, lic_slot slot)
 {
     lic_edge  edge;
     lic_arena arena;
@@ -206,45 +234,45 @@ static bool forget_slot(lic_memory_store *m, lic_store_import *import, const lic
     bool      found = true;
     bool      done;
 
-    lic_arena_init(&arena, m->memory);
-    scan = lic_snapshot_scan(head, &arena, slot, NULL);
+    lic_arena_init(&arena, l->m->memory);
+    scan = lic_snapshot_scan(&l->head, &arena, slot, NULL);
     done = scan != NULL;
     while (done && found) {
         done = lic_scan_next(scan, &edge, &found);
         if (done && found)
-            done = forget_edge(m, import, &edge);
+            done = forget_edge(l, &edge, lic_scan_attribute(scan));
     }
     lic_arena_free(&arena);
     return done;
 }
 
 /* Appends, as absent, every edge that the import does not have. */
-static bool forget_rest(lic_memory_store *m, lic_store_import *import)
+static bool forget_rest(lic_memory_store *m, lic_store_import *import, lic_instant now)
 {
-    lic_snapshot head;
-    bool         done = make_number_room(import, m->memory);
+    leaving l    = { .m = m, .import = import, .now = now };
+    bool    done = make_number_room(import, m->memory);
 
-    lic_snapshot_pin(m->graph, &head);
+    lic_snapshot_pin(m->graph, &l.head);
     for (lic_slot slot = 0; slot < lic_names_slot_count(m->names) && done; slot++)
-        done = forget_slot(m, import, &head, slot);
-    lic_snapshot_unpin(&head);
+        done = forget_slot(&l, slot);
+    lic_snapshot_unpin(&l.head);
     return done;
 }
 
-static bool put_all(lic_memory_store *m, lic_store_import *import, uint64_t *revision)
+static bool put_all(lic_memory_store *m, lic_store_import *import, lic_instant now, uint64_t *revision)
 {
     return lic_graph_fill(m->graph, import->changes, import->count, revision) ||
-           (forget_rest(m, import) && lic_graph_apply(m->graph, import->changes, import->count, revision));
+           (forget_rest(m, import, now) && lic_graph_apply(m->graph, import->changes, import->count, revision));
 }
 
-static licet_status replace_all(lic_memory_store *m, lic_store_import *import, licet_schema **schema,
+static licet_status replace_all(lic_memory_store *m, lic_store_import *import, lic_instant now, licet_schema **schema,
                                 uint64_t *revision, licet_error **error)
 {
     licet_schema *added = *schema;
 
     if (!lic_schemas_add(m->host.schemas, lic_graph_head(m->graph) + 1, &added))
         return lic_fail_memory(error);
-    if (!put_all(m, import, revision)) {
+    if (!put_all(m, import, now, revision)) {
         lic_schemas_withdraw(m->host.schemas);
         licet_schema_retain(*schema); /* the list has taken the caller's */
         return lic_fail_memory(error);
@@ -255,14 +283,31 @@ static licet_status replace_all(lic_memory_store *m, lic_store_import *import, l
     return LICET_OK;
 }
 
-licet_status lic_memory_replace_all(lic_store *store, lic_store_import *import, licet_schema **schema,
+licet_status lic_memory_replace_all(lic_store *store, lic_store_import *import, lic_instant now, licet_schema **schema,
                                     uint64_t *revision, licet_error **error)
 {
     lic_memory_store *m = lic_memory_store_of(store);
     licet_status      status;
 
     lic_memory_lock(m);
-    status = replace_all(m, import, schema, revision, error);
+    status = replace_all(m, import, now, schema, revision, error);
+    lic_memory_unlock(m);
+    return status;
+}
+
+licet_status lic_memory_forget_expired(lic_store *store, lic_store_import *import, uint64_t *revision,
+                                       licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+    licet_status      status;
+
+    *revision = 0;
+    if (import->expired_count == 0)
+        return LICET_OK;
+    lic_memory_lock(m);
+    status = lic_memory_annotate(m, LIC_MEMORY_QUIET, error);
+    if (status == LICET_OK && !lic_graph_apply(m->graph, import->expired, import->expired_count, revision))
+        status = lic_fail_memory(error);
     lic_memory_unlock(m);
     return status;
 }
@@ -276,6 +321,7 @@ void lic_memory_import_end(lic_store *store, lic_store_import *import)
     for (size_t i = 0; i < import->count; i++)
         lic_graph_attribute_release(m->graph, import->changes[i].attribute);
     lic_free(m->memory, import->changes, import->capacity * sizeof *import->changes);
+    lic_free(m->memory, import->expired, import->expired_capacity * sizeof *import->expired);
     lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
     lic_free(m->memory, import, sizeof *import);
 }

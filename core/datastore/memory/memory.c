@@ -28,12 +28,12 @@ const licet_schema *lic_memory_schema(const lic_memory_store *m)
     return lic_schemas_at(m->host.schemas, lic_graph_head(m->graph));
 }
 
-static licet_status annotate(lic_memory_store *m, lic_str metadata, licet_error **error)
+licet_status lic_memory_annotate(lic_memory_store *m, lic_str note, licet_error **error)
 {
-    if (!lic_str_given(metadata))
+    if (!lic_str_given(note))
         return LICET_OK;
     lic_notes_drop(&m->notes, lic_graph_oldest(m->graph));
-    return lic_notes_add(&m->notes, lic_graph_head(m->graph) + 1, metadata) ? LICET_OK : lic_fail_memory(error);
+    return lic_notes_add(&m->notes, lic_graph_head(m->graph) + 1, note) ? LICET_OK : lic_fail_memory(error);
 }
 
 static lic_str id_of(const lic_memory_store *m, const lic_graph *graph, lic_ref end)
@@ -186,7 +186,7 @@ static licet_status write_inside(lic_memory_store *m, const lic_store_write *wri
 
     LIC_TRY(expectations_hold(m, write, error));
     LIC_TRY(refuse_existing(m, changes, count, error));
-    LIC_TRY(annotate(m, write->metadata, error));
+    LIC_TRY(lic_memory_annotate(m, write->metadata, error));
     LIC_TRY(apply_changes(m, changes, count, revision, error));
 done:
     return status;
@@ -289,12 +289,26 @@ licet_status lic_memory_follow(lic_store *store, licet_schema **schema, lic_str 
     licet_status      status;
 
     lic_memory_lock(m);
-    LIC_TRY(annotate(m, metadata, error));
+    LIC_TRY(lic_memory_annotate(m, metadata, error));
     if (*schema != NULL)
         LIC_TRY(install(m, schema, changes, count, revision, error));
     else
         LIC_TRY(apply_changes(m, changes, count, revision, error));
 done:
+    lic_memory_unlock(m);
+    return status;
+}
+
+licet_status lic_memory_forget(lic_store *store, lic_store_change *changes, size_t count, uint64_t *revision,
+                               licet_error **error)
+{
+    lic_memory_store *m = lic_memory_store_of(store);
+    licet_status      status;
+
+    lic_memory_lock(m);
+    status = lic_memory_annotate(m, LIC_MEMORY_QUIET, error);
+    if (status == LICET_OK)
+        status = apply_changes(m, changes, count, revision, error);
     lic_memory_unlock(m);
     return status;
 }
@@ -337,7 +351,7 @@ static licet_status erase_inside(lic_memory_store *m, const lic_store_write *wri
     lic_snapshot head;
 
     LIC_TRY(expectations_hold(m, write, error));
-    LIC_TRY(annotate(m, write->metadata, error));
+    LIC_TRY(lic_memory_annotate(m, write->metadata, error));
     lic_snapshot_pin(m->graph, &head);
     if (erasure->limit != 0 && !erasure->allow_partial)
         status = refuse_more(m, &head, &erasure->filter, write->now, erasure->limit, error);

@@ -14,6 +14,9 @@ typedef struct lic_memory_store {
     lic_notes        notes;
 } lic_memory_store;
 
+/* The note of a revision that nobody is told of. (Metadata are JSON objects.) */
+#define LIC_MEMORY_QUIET LIC_STR("-")
+
 static inline lic_memory_store *lic_memory_store_of(lic_store *store)
 {
     return (lic_memory_store *)store;
@@ -33,6 +36,8 @@ const licet_schema *lic_memory_schema(const lic_memory_store *m);
 lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change *change);
 /* Makes its nodes known. false: out of memory. */
 bool lic_memory_intern(const lic_memory_store *m, const lic_store_change *change, lic_edge *edge);
+/* Of the revision that is about to be made; not given: nothing. */
+licet_status lic_memory_annotate(lic_memory_store *m, lic_str note, licet_error **error);
 /* The number of the change's attribute, held once; the graph takes the payload. false: out of memory. */
 bool lic_memory_attribute(const lic_memory_store *m, lic_store_change *change, uint32_t *number);
 /* ALREADY_EXISTS, with the relationship's text. */

@@ -312,6 +312,19 @@ bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity)
     return known;
 }
 
+bool lic_pg_follow_is_server(lic_pg_store *store, const lic_pg_server *server)
+{
+    lic_pg_follower *f = &store->follower;
+    bool             same;
+
+    lic_mutex_lock(&f->lock);
+    same = f->standing.is_identified && f->standing.server.timeline == server->timeline &&
+           f->standing.server.started_at_us == server->started_at_us &&
+           f->standing.server.crashed_at_us == server->crashed_at_us;
+    lic_mutex_unlock(&f->lock);
+    return same;
+}
+
 /* ----------------------------------------------------------------- the thread */
 
 /* Not under the lock. */
@@ -359,6 +372,7 @@ static bool start_again(lic_pg_store *store)
     return false;
 }
 
+/* Changes that take too long would do so again, being more and more: a load takes the time that it needs. */
 static licet_status take_orphan(lic_pg_store *store, licet_error **error)
 {
     lic_pg_follower *f        = &store->follower;
@@ -369,8 +383,11 @@ static licet_status take_orphan(lic_pg_store *store, licet_error **error)
     f->orphaned = false;
     lic_mutex_unlock(&f->lock);
     status = lic_pg_take_answer(store, f->link, lic_pg_store_wait(store, until_ms), &too_much, error);
-    if (status != LICET_OK && is_busy(f->link))
+    if (status != LICET_OK && is_busy(f->link)) {
         status = LICET_UNAVAILABLE; /* nobody waits longer for this one */
+        if (f->asking == LIC_PG_ASKING_CHANGES)
+            f->standing.is_loaded = false;
+    }
     lic_mutex_lock(&f->lock);
     finish(store, status, too_much, error);
     return status;

@@ -27,7 +27,7 @@ typedef enum lic_pg_asking { LIC_PG_ASKING_PROBE, LIC_PG_ASKING_CHANGES } lic_pg
 
 /* The database as the graph shows it. Changed by who has the query in flight, or by the thread while connecting. */
 typedef struct lic_pg_standing {
-    bool                is_loaded;
+    _Atomic bool        is_loaded;     /* others ask it, to say what they wait for */
     bool                is_identified; /* and so are the next two; under the lock */
     lic_pg_identity     identity;
     lic_pg_server       server; /* another one's transactions can't be compared with these */
@@ -90,6 +90,8 @@ bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint
 /* A copy, any thread; false: it is not known yet. Marks are of the identity that is known before and after they are looked
  * at. */
 bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity);
+/* Is it the server that the graph follows, not started again since? Any thread. */
+bool lic_pg_follow_is_server(lic_pg_store *store, const lic_pg_server *server);
 
 void lic_pg_follow_stop(lic_pg_store *store); /* once the bell was rung */
 void lic_pg_follow_before_fork(lic_pg_store *store);

@@ -92,8 +92,12 @@ static licet_status replace_all(loading *l, const lic_pg_begin *begin, licet_sch
     lic_arena_init(&arena, store->host.memory);
     LIC_TRY(lic_pg_snapshot_receive(&arena, begin->wire, &snapshot, error));
     LIC_TRY(lic_pg_marks_reserve(&store->marks, lic_graph_head(store->host.graph), &snapshot, error));
-    LIC_TRY(lic_memory_replace_all(store->replica, l->import, schema, &revision, error));
+    LIC_TRY(lic_memory_replace_all(store->replica, l->import, l->reader.now, schema, &revision, error));
     lic_pg_marks_add(&store->marks, revision);
+    LIC_TRY(lic_pg_marks_reserve(&store->marks, revision, &snapshot, error));
+    LIC_TRY(lic_memory_forget_expired(store->replica, l->import, &revision, error));
+    if (revision != 0)
+        lic_pg_marks_add(&store->marks, revision);
 done:
     lic_arena_free(&arena);
     return status;

@@ -378,20 +378,45 @@ static const lic_pg_snapshot *snapshot_of(const lic_pg_marks *marks, uint64_t re
     return marks->is_reserved ? &marks->reserved : NULL;
 }
 
+/* Of that revision itself. What is reserved is of the one that comes next. */
+static const lic_pg_snapshot *exact_snapshot_of(const lic_pg_marks *marks, uint64_t revision)
+{
+    const size_t index = find_revision(marks, revision);
+
+    if (index < marks->count)
+        return at(marks, index)->revision == revision ? &at(marks, index)->first : NULL;
+    return marks->is_reserved && revision == marks->reserved_behind + 1 ? &marks->reserved : NULL;
+}
+
+/* Under the lock. */
+static licet_status tell(const lic_pg_snapshot *found, lic_arena *arena, lic_pg_snapshot *snapshot, licet_error **error)
+{
+    if (found != NULL)
+        return copy_out(arena, found, snapshot, error);
+    return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
+                    "what the revision is in the database is no longer known");
+}
+
 licet_status lic_pg_marks_snapshot(lic_pg_marks *marks, uint64_t revision, lic_arena *arena, lic_pg_snapshot *snapshot,
                                    licet_error **error)
 {
-    const lic_pg_snapshot *found;
-    licet_status           status;
+    licet_status status;
 
     *snapshot = (lic_pg_snapshot){ 0 };
     lic_mutex_lock(&marks->lock);
-    found = snapshot_of(marks, revision);
-    if (found != NULL)
-        status = copy_out(arena, found, snapshot, error);
-    else
-        status = lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
-                          "what the revision is in the database is no longer known");
+    status = tell(snapshot_of(marks, revision), arena, snapshot, error);
+    lic_mutex_unlock(&marks->lock);
+    return status;
+}
+
+licet_status lic_pg_marks_exact(lic_pg_marks *marks, uint64_t revision, lic_arena *arena, lic_pg_snapshot *snapshot,
+                                licet_error **error)
+{
+    licet_status status;
+
+    *snapshot = (lic_pg_snapshot){ 0 };
+    lic_mutex_lock(&marks->lock);
+    status = tell(exact_snapshot_of(marks, revision), arena, snapshot, error);
     lic_mutex_unlock(&marks->lock);
     return status;
 }

@@ -87,6 +87,9 @@ bool lic_pg_marks_find(lic_pg_marks *marks, const lic_pg_snapshot *snapshot, uin
  * next newer one: never an older one than was meant. REVISION_EXPIRED when it can't be told; OUT_OF_MEMORY. */
 licet_status lic_pg_marks_snapshot(lic_pg_marks *marks, uint64_t revision, lic_arena *arena, lic_pg_snapshot *snapshot,
                                    licet_error **error);
+/* The same, but never that of a newer revision: REVISION_EXPIRED for one whose own mark is gone. */
+licet_status lic_pg_marks_exact(lic_pg_marks *marks, uint64_t revision, lic_arena *arena, lic_pg_snapshot *snapshot,
+                                licet_error **error);
 
 /* Remembers the snapshot of a result of prefetch: its number. 0: out of memory. The last LIC_PG_NOTES_MAX are kept. */
 uint64_t lic_pg_marks_note(lic_pg_marks *marks, const lic_pg_snapshot *snapshot);

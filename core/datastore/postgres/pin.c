@@ -76,9 +76,11 @@ static licet_status require_exact(const pinning *p)
                     "the token is of a moment with too many open transactions: it says \"at least\" only");
 }
 
-void lic_pg_token(lic_store *base, uint64_t revision, licet_token *token)
+typedef licet_status (*marks_tell)(lic_pg_marks *marks, uint64_t revision, lic_arena *arena, lic_pg_snapshot *snapshot,
+                                   licet_error **error);
+
+static void make_token(lic_pg_store *store, uint64_t revision, marks_tell tell, licet_token *token)
 {
-    lic_pg_store   *store = lic_pg_store_of(base);
     lic_pg_identity identity;
     lic_pg_snapshot snapshot;
     lic_arena       arena;
@@ -86,10 +88,19 @@ void lic_pg_token(lic_store *base, uint64_t revision, licet_token *token)
     *token = (licet_token){ { 0 } };
     lic_arena_init(&arena, store->host.memory);
     if (lic_pg_follow_identity(store, &identity) &&
-        lic_pg_marks_snapshot(&store->marks, revision, &arena, &snapshot, NULL) == LICET_OK &&
-        is_identity(store, &identity))
+        tell(&store->marks, revision, &arena, &snapshot, NULL) == LICET_OK && is_identity(store, &identity))
         (void)lic_pg_token_make(&identity, &snapshot, token);
     lic_arena_free(&arena);
+}
+
+void lic_pg_token(lic_store *base, uint64_t revision, licet_token *token)
+{
+    make_token(lic_pg_store_of(base), revision, lic_pg_marks_snapshot, token);
+}
+
+void lic_pg_exact_token(lic_store *base, uint64_t revision, licet_token *token)
+{
+    make_token(lic_pg_store_of(base), revision, lic_pg_marks_exact, token);
 }
 
 /* ------------------------------------------------------------------ following */
@@ -159,6 +170,61 @@ static licet_status pin_head(const pinning *p, lic_snapshot *snapshot)
     }
     if (status == LICET_OK)
         lic_snapshot_pin(p->store->host.graph, snapshot);
+    return status;
+}
+
+/* -------------------------------------------------------------------- watching */
+
+/* Is everything known here that was committed after it? */
+static bool pin_known(const pinning *p, lic_snapshot *snapshot)
+{
+    lic_store *base = &p->store->base;
+    uint64_t   revision;
+
+    if (!lic_pg_marks_find(&p->store->marks, &p->wanted, &revision) ||
+        lic_snapshot_pin_at(p->store->host.graph, revision, snapshot) != LIC_PIN_OK)
+        return false;
+    if (base->methods->keeps(base, snapshot, revision))
+        return true;
+    lic_snapshot_unpin(snapshot);
+    return false;
+}
+
+/* The head is caught up with: by that the follower has met the server that others ask now. */
+static licet_status pin_since(pinning *p, lic_snapshot *snapshot, bool *is_there)
+{
+    licet_status status;
+
+    LIC_TRY(read_token(p));
+    LIC_TRY(require_exact(p));
+    LIC_TRY(reach(p));
+    *is_there = pin_known(p, snapshot);
+    if (!*is_there) {
+        LIC_TRY(lic_pg_catch_up(p->store, p->until_ms, p->error));
+        lic_snapshot_pin(p->store->host.graph, snapshot);
+    }
+    if (is_identity(p->store, &p->identity))
+        return LICET_OK;
+    lic_snapshot_unpin(snapshot);
+    status = fail_other(p->error);
+done:
+    return status;
+}
+
+licet_status lic_pg_pin_since(lic_store *base, lic_str since, lic_snapshot *snapshot, bool *is_there,
+                              licet_error **error)
+{
+    const licet_consistency exactly = { LICET_AT_EXACT_SNAPSHOT, since, false };
+    lic_pg_store           *store   = lic_pg_store_of(base);
+    pinning                 p       = { .store       = store,
+                                        .consistency = &exactly,
+                                        .until_ms    = lic_monotonic_ms() + store->limits.wait_timeout_ms,
+                                        .error       = error };
+    licet_status            status;
+
+    lic_arena_init(&p.arena, store->host.memory);
+    status = pin_since(&p, snapshot, is_there);
+    lic_arena_free(&p.arena);
     return status;
 }
 

@@ -305,6 +305,38 @@ licet_status lic_pg_row_delete(const lic_pg_reader *reader, const lic_pg_fields 
                                                                                          : LICET_OK;
 }
 
+/* A caveat of this name need not be of the schema any more. */
+static licet_status put_caveat(const lic_pg_reader *reader, lic_str name, lic_attribute *attribute, licet_error **error)
+{
+    if (!lic_str_given(name))
+        return LICET_OK;
+    lic_graph_lock(reader->host->graph);
+    attribute->caveat = lic_names_caveat(reader->host->names, name);
+    lic_graph_unlock(reader->host->graph);
+    return attribute->caveat == LIC_NO_CAVEAT_NAME ? lic_fail_memory(error) : LICET_OK;
+}
+
+licet_status lic_pg_row_was(const lic_pg_reader *reader, const lic_pg_fields *fields, lic_store_change *change,
+                            licet_error **error)
+{
+    licet_error       *cause = NULL;
+    licet_relationship relationship;
+    bool               expired;
+    licet_status       status;
+
+    LIC_TRY(lic_pg_row_delete(reader, fields, change, error));
+    put_names(fields, &relationship);
+    relationship.caveat_name    = fields->items[CAVEAT];
+    relationship.caveat_context = fields->items[CONTEXT];
+    LIC_TRY(put_expiration(reader, fields, &relationship, &expired, error));
+    status = lic_attribute_read(reader->arena, "", &relationship, false, &change->attribute, &cause);
+    if (status != LICET_OK)
+        return fail_cause(error, status, cause);
+    LIC_TRY(put_caveat(reader, relationship.caveat_name, &change->attribute, error));
+done:
+    return status;
+}
+
 void lic_pg_fields_key(const lic_pg_fields *fields, lic_text *key)
 {
     for (int i = 0; i < CAVEAT; i++) {

@@ -47,6 +47,10 @@ licet_status lic_pg_row_touch(const lic_pg_reader *reader, const lic_pg_fields *
 licet_status lic_pg_row_delete(const lic_pg_reader *reader, const lic_pg_fields *fields, lic_store_change *change,
                                licet_error **error);
 
+/* The same, with the attribute that it had. Its context and expiration live in the reader's arena. */
+licet_status lic_pg_row_was(const lic_pg_reader *reader, const lic_pg_fields *fields, lic_store_change *change,
+                            licet_error **error);
+
 /* Appends the six names, so that no two keys give one text. */
 void lic_pg_fields_key(const lic_pg_fields *fields, lic_text *key);
 

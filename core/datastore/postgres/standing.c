@@ -15,6 +15,8 @@
 #define MUCH_NEWS 2u    /* so many times in a row: then no time is lost with asking whether there are any */
 #define CHANGES_FIRST 6 /* column of a change's row, and so of rt */
 #define CHANGES_DELETED (CHANGES_FIRST - 1 + LIC_PG_ROW_FIELDS)
+#define CHANGES_METADATA (CHANGES_DELETED + 1)  /* in a row that has nothing else */
+#define CHANGES_COLLECTED (CHANGES_DELETED + 2) /* it had expired, and garbage collection ended it */
 
 static licet_status fail_answer(licet_error **error)
 {
@@ -162,7 +164,11 @@ typedef struct changing {
     lic_map           keys; /* of relationships -> index of the change */
     lic_store_change *changes;
     size_t            count;
-    licet_schema     *schema; /* the new one; NULL: none */
+    bool             *told;      /* of each change: it is more than that garbage was collected */
+    lic_store_change *forgotten; /* those that are not, once they were set aside */
+    size_t            forgotten_count;
+    lic_str           metadata; /* of the transactions; not given: none */
+    licet_schema     *schema;   /* the new one; NULL: none */
     licet_error     **error;
 } changing;
 
@@ -173,8 +179,9 @@ static licet_status add_change(changing *c, int row, const lic_pg_fields *fields
     lic_str  kept;
     uint32_t index;
     bool     added;
-    bool     skip   = false;
-    bool     failed = false;
+    bool     collected = false;
+    bool     skip      = false;
+    bool     failed    = false;
 
     if (!lic_pg_get_i64(c->result, row, CHANGES_DELETED, &deleted))
         return fail_answer(c->error);
@@ -186,6 +193,8 @@ static licet_status add_change(changing *c, int row, const lic_pg_fields *fields
     if (failed)
         return lic_fail_memory(c->error);
     added = index == c->count;
+    (void)lic_pg_get_bool(c->result, row, CHANGES_COLLECTED, &collected);
+    c->told[index] |= !collected;
     if (deleted != INT64_MAX) /* dead: that is its state, unless there is a living version */
         return added ? lic_pg_row_delete(&c->reader, fields, &c->changes[c->count++], c->error) : LICET_OK;
     if (added)
@@ -208,26 +217,52 @@ static licet_status read_changes(changing *c)
     lic_pg_fields fields;
 
     c->changes = lic_new_array(&c->arena, (size_t)rows, lic_store_change);
-    if (c->changes == NULL)
+    c->told    = lic_new_array(&c->arena, (size_t)rows, bool);
+    if (c->changes == NULL || c->told == NULL)
         return lic_fail_memory(c->error);
     for (int i = 0; i < rows && status == LICET_OK; i++) {
         if (!lic_pg_fields_of_result(c->result, i, CHANGES_FIRST - 1, &fields))
             status = fail_answer(c->error);
         else if (lic_pg_fields_given(&fields))
             status = add_change(c, i, &fields);
+        else if (PQgetisnull(c->result, i, CHANGES_METADATA) == 0 &&
+                 !lic_pg_get_text(c->result, i, CHANGES_METADATA, &c->metadata))
+            status = fail_answer(c->error);
     }
     return status;
+}
+
+/* What garbage collection has ended is no change to be told: it leaves the graph in a revision of its own. */
+static licet_status set_aside(changing *c)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->count; i++)
+        kept += c->told[i];
+    if (kept == c->count)
+        return LICET_OK;
+    c->forgotten = lic_new_array(&c->arena, c->count - kept, lic_store_change);
+    if (c->forgotten == NULL)
+        return lic_fail_memory(c->error);
+    kept = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->told[i])
+            c->changes[kept++] = c->changes[i];
+        else
+            c->forgotten[c->forgotten_count++] = c->changes[i];
+    }
+    c->count = kept;
+    return LICET_OK;
 }
 
 static licet_status follow(changing *c, const lic_pg_snapshot *snapshot)
 {
     lic_pg_store *store = c->store;
-    const lic_str none  = { NULL, 0 };
     uint64_t      revision;
     licet_status  status = lic_pg_marks_reserve(&store->marks, lic_graph_head(store->host.graph), snapshot, c->error);
 
     if (status == LICET_OK)
-        status = lic_memory_follow(store->replica, &c->schema, none, c->changes, c->count, &revision, c->error);
+        status = lic_memory_follow(store->replica, &c->schema, c->metadata, c->changes, c->count, &revision, c->error);
     if (status != LICET_OK)
         return status;
     lic_pg_marks_add(&store->marks, revision);
@@ -235,9 +270,24 @@ static licet_status follow(changing *c, const lic_pg_snapshot *snapshot)
     return LICET_OK;
 }
 
+/* Comes last: until then what has expired is merely still there, and the snapshot is the same. */
+static licet_status forget(changing *c, const lic_pg_snapshot *snapshot)
+{
+    lic_pg_store *store = c->store;
+    uint64_t      revision;
+    licet_status  status = lic_pg_marks_reserve(&store->marks, lic_graph_head(store->host.graph), snapshot, c->error);
+
+    if (status == LICET_OK)
+        status = lic_memory_forget(store->replica, c->forgotten, c->forgotten_count, &revision, c->error);
+    if (status == LICET_OK)
+        lic_pg_marks_add(&store->marks, revision);
+    return status;
+}
+
 static licet_status apply_changes(changing *c)
 {
-    lic_pg_store   *store = c->store;
+    lic_pg_store   *store   = c->store;
+    const bool      follows = c->count > 0 || c->schema != NULL;
     lic_arena       arena;
     lic_pg_snapshot snapshot;
     lic_str         wire;
@@ -247,10 +297,12 @@ static licet_status apply_changes(changing *c)
     if (!lic_pg_get_bytes(c->result, 0, 0, &wire))
         LIC_TRY(fail_answer(c->error));
     LIC_TRY(lic_pg_snapshot_receive(&arena, wire, &snapshot, c->error));
-    if (c->count == 0 && c->schema == NULL)
-        LIC_TRY(lic_pg_marks_extend(&store->marks, &snapshot, c->error));
-    else
+    if (follows)
         LIC_TRY(follow(c, &snapshot));
+    if (c->forgotten_count > 0)
+        LIC_TRY(forget(c, &snapshot));
+    if (!follows && c->forgotten_count == 0)
+        LIC_TRY(lic_pg_marks_extend(&store->marks, &snapshot, c->error));
     LIC_TRY(keep_snapshot(store, wire, c->error));
 done:
     lic_arena_free(&arena);
@@ -266,6 +318,7 @@ static licet_status change(changing *c, lic_pg_link *link, lic_pg_wait wait, uin
         LIC_TRY(lic_pg_read_schema(store, link, version, wait, &c->schema, c->error));
     c->reader.program = (c->schema != NULL ? c->schema : store->follower.standing.schema)->program;
     LIC_TRY(read_changes(c));
+    LIC_TRY(set_aside(c));
     LIC_TRY(apply_changes(c));
     if (version != store->follower.standing.schema_version)
         set_schema(store, version);
@@ -421,16 +474,31 @@ done:
 
 /* ---------------------------------------------------------------- a new link */
 
+/* Is it what tokens are bound to? */
+static bool is_same_past(const lic_pg_standing *s, const lic_pg_server *server, lic_str mark)
+{
+    const lic_str known = { (const char *)s->identity.mark, LIC_PG_MARK_BYTES };
+
+    return s->is_identified && server->timeline == s->identity.timeline && lic_str_equal(mark, known);
+}
+
 /* What is of another database, or of another past of this one, must not be used any longer, however young it is; nor may
  * its marks be told with the new identity. So that goes between. */
 static void change_identity(lic_pg_store *store, const lic_pg_server *server, const lic_pg_begin *begin)
 {
     lic_pg_follower *f = &store->follower;
+    licet_schema    *old;
 
     atomic_store_explicit(&store->base.fresh_until_ms, 0, memory_order_release);
+    if (!is_same_past(&f->standing, server, begin->mark))
+        atomic_store_explicit(&store->past_begins, lic_graph_head(store->host.graph) + 1, memory_order_release);
     lic_mutex_lock(&f->lock);
-    f->standing.is_identified = false;
+    f->standing.is_identified  = false;
+    old                        = (licet_schema *)f->standing.schema; /* versions of the other begin anew */
+    f->standing.schema         = NULL;
+    f->standing.schema_version = 0;
     lic_mutex_unlock(&f->lock);
+    licet_schema_release(old);
     lic_pg_marks_clear(&store->marks);
     lic_mutex_lock(&f->lock);
     memcpy(f->standing.identity.mark, begin->mark.data, LIC_PG_MARK_BYTES);

@@ -41,6 +41,8 @@ typedef struct lic_pg_store {
     lic_pg_pool             *pool;
     lic_pg_standby           standby;
     lic_pg_follower          follower;
+    /* The first revision of the present database and its past: those before have another. */
+    _Atomic uint64_t past_begins;
 } lic_pg_store;
 
 static inline lic_pg_store *lic_pg_store_of(lic_store *store)
@@ -94,12 +96,18 @@ licet_status lic_pg_schema_option(const licet_options *options, lic_str *schema,
 licet_status lic_pg_read_schema(lic_pg_store *store, lic_pg_link *link, uint64_t version, lic_pg_wait wait,
                                 licet_schema **schema, licet_error **error);
 
-/* Of the store's methods: pin.c, write.c, schema.c, import.c. */
+/* Of the store's methods: pin.c, resume.c, write.c, schema.c, import.c. */
 licet_status lic_pg_pin(lic_store *store, const licet_consistency *consistency, const lic_need *need,
                         lic_snapshot *snapshot, licet_error **error);
 licet_status lic_pg_pin_at(lic_store *store, uint64_t revision, const lic_need *need, lic_snapshot *snapshot,
                            licet_error **error);
 void         lic_pg_token(lic_store *store, uint64_t revision, licet_token *token);
+void         lic_pg_exact_token(lic_store *store, uint64_t revision, licet_token *token);
+licet_status lic_pg_pin_since(lic_store *store, lic_str since, lic_snapshot *snapshot, bool *is_there,
+                              licet_error **error);
+licet_status lic_pg_difference(lic_store *store, lic_str since, const lic_snapshot *snapshot, const lic_row_test *test,
+                               lic_arena *arena, lic_store_revision *difference, bool *schema_changed,
+                               licet_error **error);
 licet_status lic_pg_apply(lic_store *store, const lic_store_write *write, lic_store_change *changes, size_t count,
                           lic_store_outcome *outcome, licet_error **error);
 licet_status lic_pg_erase(lic_store *store, const lic_store_write *write, const lic_store_erasure *erasure,

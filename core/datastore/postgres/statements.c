@@ -8,20 +8,85 @@
 #define NAME_MAX_BYTES 63 /* NAMEDATALEN - 1 */
 
 /* datastore.md E2. A version comes once for each reason to tell it; applying is the same. */
-#define VERSIONS(condition, order) \
-    "(SELECT " LIC_PG_ROW_COLUMNS ", deleted_xid FROM {schema}.rel WHERE " condition " ORDER BY " order " LIMIT $3)"
+#define VERSIONS(condition, order)                                                                                  \
+    "(SELECT " LIC_PG_ROW_COLUMNS ", deleted_xid, NULL::text FROM {schema}.rel WHERE " condition " ORDER BY " order \
+    " LIMIT $3)"
 #define DEAD "deleted_xid < '9223372036854775807'"
 #define CREATED_SINCE VERSIONS("created_xid >= $1::xid8", "created_xid")
 #define CREATED_BY VERSIONS("created_xid = ANY ($2::xid8[])", "created_xid")
 #define DELETED_SINCE VERSIONS("deleted_xid >= $1::xid8 AND " DEAD, "deleted_xid")
 #define DELETED_BY VERSIONS("deleted_xid = ANY ($2::xid8[]) AND " DEAD, "deleted_xid")
 #define CHANGES CREATED_SINCE " UNION ALL " CREATED_BY " UNION ALL " DELETED_SINCE " UNION ALL " DELETED_BY
+
+/* Metadata of transactions that changed relationships, as one row or none: of one as it is, of several a list. A scalar
+ * subquery is what the planner has no other plan for than a look into the index. */
+#define NO_ROW                                                                                         \
+    "NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, " \
+    "NULL::timestamptz, NULL::smallint"
+#define CHANGED_ANY                                                                    \
+    "coalesce((SELECT true FROM {schema}.rel r WHERE r.created_xid = t.xid LIMIT 1), " \
+    "(SELECT true FROM {schema}.rel r WHERE r.deleted_xid = t.xid AND r." DEAD " LIMIT 1), false)"
+#define NOTES(condition, limit)                                                       \
+    "(SELECT t.xid, t.metadata::text AS metadata FROM {schema}.tx t WHERE " condition \
+    " AND t.metadata IS NOT NULL AND " CHANGED_ANY " ORDER BY t.xid LIMIT " limit ")"
+#define METADATA_BYTES "4194304" /* of one list */
+#define METADATA(since, by, limit, columns)                                                              \
+    "(SELECT " columns ", CASE count(*) WHEN 1 THEN min(s.metadata) ELSE '{\"transactions\":[' || "      \
+    "string_agg(s.metadata, ',' ORDER BY s.xid) FILTER (WHERE s.bytes <= " METADATA_BYTES ") || ']' || " \
+    "CASE WHEN max(s.bytes) > " METADATA_BYTES " THEN ',\"is_complete\":false' ELSE '' END || '}' END "  \
+    "FROM (SELECT n.xid, n.metadata, sum(octet_length(n.metadata)) OVER (ORDER BY n.xid) AS bytes "      \
+    "FROM (" NOTES(since, limit) " UNION ALL " NOTES(by, limit) ") n) s HAVING count(*) > 0)"
+#define CHANGES_METADATA METADATA("t.xid >= $1::xid8", "t.xid = ANY ($2::xid8[])", "$3", NO_ROW ", NULL::xid8")
+
+/* Transactions that only cleared away what had expired. Looked for when there is a dead row. */
+#define COLLECTIONS                                                                                           \
+    "ARRAY((SELECT xid FROM {schema}.tx WHERE xid >= $1::xid8 AND collects ORDER BY xid LIMIT $3) UNION ALL " \
+    "(SELECT xid FROM {schema}.tx WHERE xid = ANY ($2::xid8[]) AND collects ORDER BY xid LIMIT $3))"
+
+/* What lives at $2 and was created behind $1, and what lived at $1 and was ended behind it. No relationship is twice among
+ * the ones, nor among the others; so a branch that is cut off at the limit makes too many together. Which scan it is, is
+ * pinned as in a catch-up. */
+#define SINCE(column) column " >= pg_snapshot_xmax($1::pg_snapshot)"
+#define BY(column) column " = ANY (ARRAY(SELECT pg_snapshot_xip($1::pg_snapshot)))"
+#define SHOWN(column, snapshot) "pg_visible_in_snapshot(" column ", " snapshot "::pg_snapshot)"
+#define OF_TYPE "($3::text[] IS NULL OR rt = ANY ($3::text[]))"
+#define DIFFERING(lives, condition, order)                                                         \
+    "(SELECT rt, ri, rr, st, si, sr, caveat, context, expires_at, expires_ns, " lives " AS lives " \
+    "FROM {schema}.rel r WHERE " condition " AND " OF_TYPE " ORDER BY " order " LIMIT $4)"
+#define LIVING(condition)                                                                                  \
+    DIFFERING("true", condition " AND " SHOWN("created_xid", "$2") " AND NOT " SHOWN("deleted_xid", "$2"), \
+              "created_xid")
+#define ENDED(condition)                                                                                           \
+    DIFFERING(                                                                                                     \
+        "false",                                                                                                   \
+        condition " AND " DEAD " AND " SHOWN("deleted_xid", "$2") " AND " SHOWN(                                   \
+            "created_xid", "$1") " AND "                                                                           \
+                                 "(SELECT t.collects FROM {schema}.tx t WHERE t.xid = r.deleted_xid) IS NOT TRUE", \
+        "deleted_xid")
+#define DIFFERENCES                                                                                        \
+    LIVING(SINCE("created_xid"))                                                                           \
+    " UNION ALL " LIVING(BY("created_xid")) " UNION ALL " ENDED(SINCE("deleted_xid")) " UNION ALL " ENDED( \
+        BY("deleted_xid"))
+#define DIFFERENCES_METADATA                                                                              \
+    METADATA(SINCE("t.xid") " AND " SHOWN("t.xid", "$2"), BY("t.xid") " AND " SHOWN("t.xid", "$2"), "$4", \
+             NO_ROW ", NULL::boolean")
+#define IN_FORCE_AT(snapshot) \
+    "coalesce((SELECT max(z.version) FROM {schema}.zed z WHERE " SHOWN("z.created_xid", snapshot) "), 0)::bigint"
+
 #define IN_FORCE "coalesce((SELECT version FROM {schema}.zed ORDER BY version DESC LIMIT 1), 0)::bigint"
 
 static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
-    [LIC_PG_PROBE]    = "SELECT pg_current_snapshot(), clock_timestamp()",
-    [LIC_PG_CATCH_UP] = ("SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", c.* "
-                         "FROM {schema}.meta m LEFT JOIN (" CHANGES ") c ON true"),
+    [LIC_PG_PROBE]      = "SELECT pg_current_snapshot(), clock_timestamp()",
+    [LIC_PG_CATCH_UP]   = ("SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", c.*"
+                           ", c.deleted_xid < '9223372036854775807' AND c.deleted_xid = ANY (" COLLECTIONS ") "
+                           "FROM {schema}.meta m LEFT JOIN (" CHANGES " UNION ALL " CHANGES_METADATA ") c ON true"),
+    [LIC_PG_DIFFERENCE] = ("SELECT m.store, m.gc_horizon, " IN_FORCE_AT("$1") ", " IN_FORCE_AT(
+        "$2") ", c.* "
+              "FROM {schema}.meta m LEFT JOIN ((SELECT DISTINCT ON (rt, ri, rr, st, si, sr) " LIC_PG_ROW_COLUMNS
+              ", lives, "
+              "NULL::text FROM (" DIFFERENCES
+              ") d ORDER BY rt, ri, rr, st, si, sr, lives DESC LIMIT $4) UNION ALL " DIFFERENCES_METADATA
+              ") c ON true"),
     [LIC_PG_BEGIN_LOAD] =
         ("SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", m.token_key "
          "FROM {schema}.meta m"),

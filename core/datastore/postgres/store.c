@@ -27,8 +27,14 @@ static licet_status pg_changes(lic_store *base, const lic_snapshot *snapshot, ui
                                const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
                                licet_error **error)
 {
-    lic_store *replica = lic_pg_store_of(base)->replica;
+    lic_pg_store *store   = lic_pg_store_of(base);
+    lic_store    *replica = store->replica;
 
+    /* The snapshot is pinned, so of what it shows this is known. */
+    if (after < atomic_load_explicit(&store->past_begins, memory_order_acquire))
+        return lic_fail(error, LICET_REVISION_EXPIRED, LICET_KIND_TOKEN, LIC_NOWHERE,
+                        "the database is another one than the watch began with, or was restored to another past: what "
+                        "changed between them can not be told");
     return replica->methods->changes(replica, snapshot, after, through, test, arena, changes, error);
 }
 
@@ -150,6 +156,7 @@ static const lic_store_methods methods = {
     .pin               = lic_pg_pin,
     .pin_at            = lic_pg_pin_at,
     .token             = lic_pg_token,
+    .exact_token       = lic_pg_exact_token,
     .await             = pg_await,
     .apply             = lic_pg_apply,
     .erase             = lic_pg_erase,
@@ -157,6 +164,8 @@ static const lic_store_methods methods = {
     .load              = lic_pg_load,
     .read              = pg_read,
     .changes           = pg_changes,
+    .pin_since         = lic_pg_pin_since,
+    .difference        = lic_pg_difference,
     .watchable         = pg_watchable,
     .keeps             = pg_keeps,
     .import_begin      = lic_pg_import_begin,
