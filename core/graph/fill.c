@@ -6,6 +6,8 @@
 /* Bytes that an edge takes at most: in the pieces of both directions, and in the list that is sorted. */
 #define FILL_BYTES 96u
 #define FEW 256u /* are sorted faster by comparing */
+/* So many edges are worth a thread: each direction has one then. */
+#define MANY 50000u
 
 /* One direction's edges, by range of nodes. */
 typedef struct sorter {
@@ -19,6 +21,7 @@ typedef struct sorter {
     lic_piece_change *items;  /* range after range */
     lic_piece_change *room;   /* for as many as the largest range has */
     size_t            largest;
+    bool              done;
 } sorter;
 
 static lic_ref near_end(const sorter *s, const lic_change *change)
@@ -222,18 +225,34 @@ static bool sort_and_fill(sorter *s)
     return done;
 }
 
-static bool fill_direction(lic_graph *graph, const lic_change *changes, size_t count, lic_direction direction)
+/* The two directions have nothing in common but memory, epochs and attributes, which any thread may use. */
+static void fill_direction(void *argument)
 {
-    sorter s    = { .graph = graph, .changes = changes, .count = count, .direction = direction };
-    bool   done = false;
+    sorter     *s      = argument;
+    lic_memory *memory = &s->graph->memory;
 
-    if (!count_slots(&s))
-        return false;
-    s.firsts = lic_alloc_zero(&graph->memory, (s.slot_count + 1) * sizeof *s.firsts);
-    if (s.firsts != NULL)
-        done = sort_and_fill(&s);
-    lic_free(&graph->memory, s.firsts, (s.slot_count + 1) * sizeof *s.firsts);
-    return done;
+    if (!count_slots(s))
+        return;
+    s->firsts = lic_alloc_zero(memory, (s->slot_count + 1) * sizeof *s->firsts);
+    if (s->firsts != NULL)
+        s->done = sort_and_fill(s);
+    lic_free(memory, s->firsts, (s->slot_count + 1) * sizeof *s->firsts);
+}
+
+static bool fill_base(lic_graph *graph, const lic_change *changes, size_t count)
+{
+    sorter    forward = { .graph = graph, .changes = changes, .count = count, .direction = LIC_FORWARD };
+    sorter    reverse = { .graph = graph, .changes = changes, .count = count, .direction = LIC_REVERSE };
+    bool      apart   = count >= MANY && !graph->no_threads;
+    pthread_t thread;
+
+    apart = apart && lic_thread_start(&thread, "licet fill", fill_direction, &reverse);
+    fill_direction(&forward);
+    if (apart)
+        lic_thread_join(thread);
+    else if (forward.done)
+        fill_direction(&reverse);
+    return forward.done && reverse.done;
 }
 
 /* -------------------------------------------------------------------- the whole */
@@ -302,8 +321,7 @@ bool lic_graph_fill(lic_graph *graph, const lic_change *changes, size_t count, u
         !leaves_room(graph, count) || !lic_epoch_reserve(&graph->epochs))
         return false;
     next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, head + 1);
-    if (next == NULL || !fill_direction(graph, changes, count, LIC_FORWARD) ||
-        !fill_direction(graph, changes, count, LIC_REVERSE)) {
+    if (next == NULL || !fill_base(graph, changes, count)) {
         lic_delta_free(next);
         empty_base(graph);
         lic_epoch_unreserve(&graph->epochs);

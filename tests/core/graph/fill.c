@@ -224,6 +224,37 @@ static void it_refuses_what_apply_has_to_do(void **state)
     world_close(&w);
 }
 
+/* Enough for a thread of each direction. */
+static void many_are_all_there(void **state)
+{
+    enum { MANY = 60000 };
+    static const lic_graph_options threads = { .no_threads = false };
+    static lic_change              changes[MANY];
+
+    (void)state;
+    for (int twice = 0; twice < 2; twice++) {
+        world w;
+
+        world_open(&w, threads);
+        for (uint32_t i = 0; i < MANY; i++)
+            changes[i] = set_with(edge(OWNER, i % NODES, USER, i / NODES * 1000 + i % 1000),
+                                  i % 100 == 0 ? make_attribute(w.graph, i + 1) : 0);
+        if (twice) { /* one is */
+            changes[MANY - 1] = set(changes[7].edge);
+            assert_false(fill(w.graph, changes, MANY));
+            assert_int_equal(sizes_of(w.graph).edges, 0);
+            for (uint32_t i = 0; i < MANY; i++)
+                lic_graph_attribute_release(w.graph, changes[i].attribute);
+        } else {
+            assert_true(fill(w.graph, changes, MANY));
+            assert_int_equal(sizes_of(w.graph).edges, MANY);
+            for (uint32_t i = 0; i < MANY; i++)
+                assert_int_equal(caveat_now(w.graph, changes[i].edge), i % 100 == 0 ? i + 1 : 0);
+        }
+        world_close(&w);
+    }
+}
+
 static void without_memory_nothing_has_happened(void **state)
 {
     static lic_change plain[EDGES];
@@ -261,6 +292,7 @@ int main(void)
         cmocka_unit_test(it_is_the_graph_that_the_changes_make_one_after_another),
         cmocka_unit_test(who_pinned_it_empty_sees_it_empty),
         cmocka_unit_test(it_refuses_what_apply_has_to_do),
+        cmocka_unit_test(many_are_all_there),
         cmocka_unit_test(without_memory_nothing_has_happened),
     };
 
