@@ -213,7 +213,7 @@ def count_junit(path: Path, result: Result) -> Count:
 
 
 def pytest(name: str, folders: list[str], env: dict[str, str] | None = None) -> Count:
-    present = [folder for folder in folders if sources(f"{folder}/**/test_*.py")]
+    present = [path for path in folders if sources(path if path.endswith(".py") else f"{path}/**/test_*.py")]
     if not present:
         return Count()
     report = BUILD / f"{name}.xml"
@@ -287,6 +287,37 @@ def differential() -> Count:
         result = run([str(VENV / "python"), script, "--seed", "1", "--seconds", "60"])
         # No SpiceDB here, which is no dependency of licet; it has said so.
         total.add(Count(skipped=1) if result.status == MISSING_PEER else one(result))
+    return total
+
+
+# ------------------------------------------------------------------------ Postgres
+
+# Whose worlds are in the store that is tested.
+IN_STORES = ("consistency", "cases", "spicedb", "steelthread")
+
+# Of a store, what of tests/differential/run.py.
+DIFFERENTIAL = (
+    ("postgres-follow", []),
+    ("postgres-follow", ["--caveats"]),
+    ("postgres-follow", ["--collect"]),
+    ("postgres-prefetch", []),
+    ("postgres-prefetch", ["--caveats"]),
+    ("postgres-prefetch", ["--collect"]),
+)
+
+
+def postgres() -> Count:
+    """What memory is tested with, in Postgres; and the faults, each a few times. In full: make faults."""
+    if not os.environ.get("LICET_TEST_POSTGRES"):
+        return Count(skipped=1)  # it has been said why
+    total = Count()
+    files = [f"tests/conformance/test_{name}.py" for name in IN_STORES]
+    for store in ("postgres-follow", "postgres-prefetch"):
+        total.add(pytest(store, files, environment(LICET_TEST_STORE=store)))
+    for store, options in DIFFERENTIAL:
+        command = [str(VENV / "python"), "tests/differential/run.py", "--checks", "5000", "--store", store, *options]
+        total.add(one(run(command)))
+    total.add(pytest("faults", ["tests/faults"]))
     return total
 
 
@@ -407,6 +438,7 @@ SUITES: dict[str, list[tuple[str, Callable[[], Count]]]] = {
         ("Lua tests, Lua 5.4 and LuaJIT", lua_tests),
         ("Shared scenarios", shared_scenarios),
         ("Differential tests", differential),
+        ("Postgres: its modes, and its faults", postgres),
         ("Lint", lint),
     ],
     "tsan": [("C tests, thread sanitizer", lambda: c_tests("tsan"))],

@@ -1,18 +1,23 @@
 """licet against the naive evaluator on random worlds.
 
-    python tests/differential/run.py --seed 1 --checks 1000000 [--caveats] [--store postgres-follow]
+    python tests/differential/run.py --seed 1 --checks 1000000 [--caveats] [--store postgres-follow [--collect]]
 
 Each world is asked every question about every subject, in bulk; a sample also one by one, and once more at the exact
 revision before half of the relationships were written. Worlds without cycles are asked again under small depth
 limits. With --caveats relationships have caveats and expirations: every question comes with contexts, each item's
-own or that of the whole bulk, and the clock moves. Prints the counts and every difference, made small (with the seed of
-its world), and exits with 1 if there is one.
+own or that of the whole bulk, and the clock moves. With --collect garbage is collected all the while, with a window of
+one second: what is asked at an earlier revision may then have expired, but not within the window. Prints the counts and
+every difference, made small (with the seed of its world), and exits with 1 if there is one.
 """
 
 import argparse
 import collections
+import concurrent.futures
+import contextlib
+import math
 import random
 import sys
+import threading
 import time
 
 import contexts
@@ -24,6 +29,7 @@ from store import stores
 
 DEEP = 1000
 DENIALS_KEPT = 0.06
+WINDOW_MS = 1000  # that garbage is kept, with --collect
 
 
 class Difference(Exception):
@@ -41,6 +47,33 @@ def single(engine, item, **consistency):
 def write(engine, operation, rows, attributes=None):
     known = attributes or {}
     return engine.write([operation(worlds.relationship_text(row, known.get(row, naive.BARE))) for row in rows])
+
+
+@contextlib.contextmanager
+def collecting(engine, seen):
+    """Collects the engine's garbage again and again; counts the rows that went."""
+    done = threading.Event()
+
+    def collect():
+        while not done.wait(0.02):
+            seen["collected"] += engine.collect_garbage()
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(collect)
+        try:
+            yield
+        finally:
+            done.set()
+        future.result()
+
+
+@contextlib.contextmanager
+def opened(seen, collect, **options):
+    """An engine on an empty store."""
+    window = {"gc_window_ms": WINDOW_MS} if collect else {}
+    with stores.open(**options, **window) as engine:
+        with collecting(engine, seen) if collect else contextlib.nullcontext():
+            yield engine
 
 
 def load(rng, engine, world):
@@ -62,9 +95,10 @@ def load(rng, engine, world):
 class Examiner:
     """Asks one engine about one world, and compares."""
 
-    def __init__(self, rng, seen, engine, world, max_depth, unfold):
+    def __init__(self, rng, seen, engine, world, max_depth, unfold, kept_until=math.inf):
         self.rng, self.seen, self.engine = rng, seen, engine
         self.world, self.max_depth, self.unfold = world, max_depth, unfold
+        self.kept_until = kept_until  # the time until which earlier revisions must not have expired
         self.now = 0
         self.objects = worlds.objects(world)
 
@@ -116,8 +150,14 @@ class Examiner:
             return
         asked = [question for question, _ in pairs]
         earlier = list(zip(asked, self._expected(before, asked, asked[0].subject, asked[0].context)))
-        got = [single(self.engine, self._item(question), consistency=licet.at_exactly(token)) for question in asked]
-        self._compare("at the earlier revision", before, earlier, got)
+        try:
+            got = [single(self.engine, self._item(question), consistency=licet.at_exactly(token)) for question in asked]
+        except licet.RevisionExpired:
+            if time.monotonic() < self.kept_until:
+                raise
+            self.seen["expired"] += 1
+        else:
+            self._compare("at the earlier revision", before, earlier, got)
 
 
 def examine(rng, examiner, subject, token, before):
@@ -146,25 +186,31 @@ def examine_with_contexts(rng, examiner, subject, token, before):
     examiner.ask_earlier(token, before, some)
 
 
-def run_world(seed, seen, caveats=False):
+def run_world(seed, seen, caveats=False, collect=False):
     rng = random.Random(seed)
     world = worlds.random_world(rng, caveats=caveats)
+    pause = random.Random(seed).uniform(0, 1.5)  # of its own: the same worlds with garbage and without
     clock = clock_at(worlds.NOON * worlds.SECOND)
-    with stores.open(max_depth=DEEP, clock=clock) as engine:
+    with opened(seen, collect, max_depth=DEEP, clock=clock) as engine:
         engine.write_schema(worlds.schema_text(world.schema, world.caveats))
+        started = time.monotonic()
         token, before = load(rng, engine, world)
-        examiner = Examiner(rng, seen, engine, world, DEEP, unfold=False)
+        kept_until = math.inf
+        if collect:
+            kept_until = started + WINDOW_MS / 1000
+            time.sleep(WINDOW_MS / 1000 * pause)  # some of it becomes garbage while it is asked about
+        examiner = Examiner(rng, seen, engine, world, DEEP, False, kept_until)
         for subject in worlds.subjects(rng, world):
             clock.nanoseconds = examiner.now = worlds.moment(rng) if caveats else 0
             (examine_with_contexts if caveats else examine)(rng, examiner, subject, token, before)
 
 
-def run_depth_world(seed, seen, caveats=False):
+def run_depth_world(seed, seen, caveats=False, collect=False):
     rng = random.Random(seed)
     world = worlds.random_world(rng, acyclic=True, caveats=caveats)
     depth = rng.choice([1, 2, 3, 4, 5, 8])
     clock = clock_at(worlds.NOON * worlds.SECOND)
-    with stores.open(max_depth=depth, clock=clock) as engine:
+    with opened(seen, collect, max_depth=depth, clock=clock) as engine:
         engine.write_schema(worlds.schema_text(world.schema, world.caveats))
         load(rng, engine, world)
         examiner = Examiner(rng, seen, engine, world, depth, unfold=True)
@@ -179,8 +225,14 @@ def run_depth_world(seed, seen, caveats=False):
 OUTCOMES = (naive.ALLOWED, naive.DENIED, naive.CONDITIONAL, naive.ERROR, naive.NO_ANSWER)
 
 
-def summary(seen):
-    return ", ".join("%s %d" % (name, seen[name]) for name in OUTCOMES if seen[name])
+def asked(seen):
+    return sum(seen[name] for name in OUTCOMES)
+
+
+def summary(seen, collect):
+    told = ", ".join("%s %d" % (name, seen[name]) for name in OUTCOMES if seen[name])
+    garbage = "; %d rows collected, %d questions at expired revisions" % (seen["collected"], seen["expired"])
+    return told + garbage * collect
 
 
 def main(argv=None):
@@ -188,31 +240,34 @@ def main(argv=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--checks", type=int, default=20000)
     parser.add_argument("--caveats", action="store_true", help="relationships with caveats and expirations")
+    parser.add_argument("--collect", action="store_true", help="collect garbage meanwhile")
     stores.add_argument(parser)
     arguments = parser.parse_args(argv)
+    if arguments.collect and arguments.caveats and time.time() > worlds.NOON - 60:
+        parser.error("garbage is collected by the database's clock, to which all that expires here has done so")
     seen = collections.Counter()
     differences = worlds_run = 0
     started = last = time.monotonic()
-    while sum(seen.values()) < arguments.checks:
+    while asked(seen) < arguments.checks:
         seed = arguments.seed * 1000003 + worlds_run
         try:
-            (run_depth_world if worlds_run % 4 == 3 else run_world)(seed, seen, arguments.caveats)
+            (run_depth_world if worlds_run % 4 == 3 else run_world)(seed, seen, arguments.caveats, arguments.collect)
         except Difference as difference:
             differences += 1
             print("DIFFERENCE in world %d (seed %d)\n%s" % (worlds_run, seed, difference), file=sys.stderr)
         worlds_run += 1
         if time.monotonic() - last > 10:
             last = time.monotonic()
-            print("  %d checks, %d worlds, %d differences" % (sum(seen.values()), worlds_run, differences), flush=True)
+            print("  %d checks, %d worlds, %d differences" % (asked(seen), worlds_run, differences), flush=True)
     print(
         "%s: %d checks in %d worlds, seed %d, %.0f s: %s; %d differences"
         % (
             arguments.store,
-            sum(seen.values()),
+            asked(seen),
             worlds_run,
             arguments.seed,
             time.monotonic() - started,
-            summary(seen),
+            summary(seen, arguments.collect),
             differences,
         )
     )
