@@ -240,11 +240,11 @@ static licet_status pin_schema(const pinning *p, lic_snapshot *snapshot)
     return status;
 }
 
-/* What is fetched now is as fresh as can be; so all there is to see to is a token from the future. */
-static licet_status fetch_now(pinning *p, bool has_token, lic_snapshot *snapshot)
+/* As of a snapshot, or of now, which is as fresh as can be; so all there is to see to is a token from the future. */
+static licet_status fetch_there(pinning *p, const lic_pg_snapshot *at, bool has_token, lic_snapshot *snapshot)
 {
     lic_pg_snapshot current;
-    licet_status status = lic_pg_fetch(p->store, p->need, NULL, p->until_ms, &p->arena, &current, snapshot, p->error);
+    licet_status    status = lic_pg_fetch(p->store, p->need, at, p->until_ms, &p->arena, &current, snapshot, p->error);
 
     if (status != LICET_OK || !has_token || lic_pg_snapshot_dominates(&current, &p->wanted))
         return status;
@@ -264,14 +264,14 @@ static licet_status pin_fetched(pinning *p, lic_snapshot *snapshot)
         LIC_TRY(read_token(p));
     if (freshness == LICET_AT_EXACT_SNAPSHOT) {
         LIC_TRY(require_exact(p));
-        status = lic_pg_fetch(p->store, p->need, &p->wanted, p->until_ms, &p->arena, NULL, snapshot, p->error);
+        status = fetch_there(p, &p->wanted, true, snapshot);
     } else if (p->need->kind == LIC_NEED_NOTHING)
         status = pin_schema(p, snapshot);
     else if (freshness != LICET_FULLY_CONSISTENT &&
              lic_pg_standby_fetch(p->store, p->need, has_token ? &p->wanted : NULL, p->until_ms, &p->arena, snapshot))
         status = LICET_OK;
     else
-        status = fetch_now(p, has_token, snapshot);
+        status = fetch_there(p, NULL, has_token, snapshot);
     if (status == LICET_OK && has_token && !is_identity(p->store, &p->identity)) {
         lic_fetched_unpin(snapshot);
         status = fail_other(p->error);
