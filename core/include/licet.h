@@ -1078,7 +1078,9 @@ typedef struct licet_change {
     size_t              update_count;
     bool                schema_changed;
     bool                is_checkpoint; /* nothing before `token` is still to come */
-    licet_str           metadata;      /* of the write; empty: none */
+    /* Of the write; empty: none. Where a change is several transactions (Postgres): that of the one that has any; of
+     * several {"transactions": [...]}, in the order of their ids, and beyond 4 MiB also "is_complete": false. */
+    licet_str           metadata;
     licet_token         token;         /* to go on after it */
 } licet_change;
 
@@ -1086,23 +1088,30 @@ typedef struct licet_change {
 
 /**
  * Follows what is committed, in order, revision by revision (api.md 14). The schema's changes come whatever is
- * filtered; an expiration is no change.
+ * filtered; an expiration is no change, and neither is that garbage collection removes what has expired.
+ *
+ * On Postgres a revision is what one look at the database has found, and `since` may be of any process: what this one has
+ * not seen itself comes first, as one change with each relationship once.
  *
  * Owns:    *stream is yours: licet_stream_next_change(), licet_stream_release(). It holds the engine.
  * Errors:  INVALID_ARGUMENT, NOT_FOUND (names in filters), INVALID_TOKEN, REVISION_EXPIRED (the token is older than the
- *          history kept), OUT_OF_MEMORY, CLOSED, MISUSE.
+ *          history kept), OUT_OF_MEMORY, CLOSED, MISUSE. On Postgres also UNSUPPORTED (the engine follows nothing),
+ *          LIMIT_EXCEEDED with the reason WATCH_TOO_FAR_BEHIND (more than 100,000 relationships have changed since),
+ *          UNAVAILABLE, DEADLINE_EXCEEDED.
  * Threads: any.
- * Blocks:  no.
+ * Blocks:  no; on Postgres up to wait_timeout_ms.
  */
 LICET_API LICET_MUST_CHECK licet_status licet_watch(licet_engine *engine, const licet_watch_request *request,
                                                     licet_stream **stream, licet_error **error);
 
 /**
- * The next change; waits for it at most so long. *found is false when nothing came in time, and that is no error.
+ * The next change; waits for it at most so long. *found is false when nothing came in time, and that is no error: nor
+ * is it one on Postgres while the database can't be reached, which licet_engine_stats() tells (staleness_ms).
  *
  * Owns:    the views in *change live until the next call on the stream.
- * Errors:  REVISION_EXPIRED when the stream was left alone so long that changes are gone, OUT_OF_MEMORY, CLOSED (also when
- *          the engine is closed meanwhile), MISUSE.
+ * Errors:  REVISION_EXPIRED when the stream was left alone so long that changes are gone, or when the database is another
+ *          one than it began with, or was restored; OUT_OF_MEMORY, CLOSED (also when the engine is closed meanwhile),
+ *          MISUSE, UNSUPPORTED as above.
  * Threads: one at a time.
  * Blocks:  up to timeout_ms; with 0 never.
  */

@@ -219,6 +219,42 @@ static void what_is_forgotten_is_answered_by_something_newer(void **state)
     world_end(&w);
 }
 
+/* NULL: it is not known. */
+static void assert_exactly(world *w, uint64_t revision, const char *expected)
+{
+    lic_pg_snapshot snapshot;
+    licet_status    status = lic_pg_marks_exact(&w->marks, revision, &w->arena, &snapshot, NULL);
+
+    assert_int_equal(status, expected == NULL ? LICET_REVISION_EXPIRED : LICET_OK);
+    if (expected != NULL)
+        assert_text(&snapshot, expected);
+}
+
+static void who_asks_exactly_is_never_told_a_newer_revision(void **state)
+{
+    world           w;
+    lic_pg_snapshot snapshot;
+
+    (void)state;
+    world_init(&w);
+    assert_exactly(&w, 4, NULL);
+    mark(&w, 4, "10:10:");
+    mark(&w, 6, "20:22:20");
+    assert_exactly(&w, 4, "10:10:");
+    assert_exactly(&w, 5, NULL);
+    assert_exactly(&w, 6, "20:22:20");
+    assert_exactly(&w, 7, NULL);
+    snapshot = of(&w, "30:30:");
+    assert_int_equal(lic_pg_marks_reserve(&w.marks, 6, &snapshot, NULL), LICET_OK);
+    assert_exactly(&w, 7, "30:30:"); /* the graph may show it by now */
+    assert_exactly(&w, 8, NULL);
+    lic_pg_marks_add(&w.marks, 7);
+    assert_exactly(&w, 7, "30:30:");
+    lic_pg_marks_trim(&w.marks, 5);
+    assert_exactly(&w, 4, NULL);
+    world_end(&w);
+}
+
 static void the_graph_reaches_what_the_latest_snapshot_sees(void **state)
 {
     world           w;
@@ -882,6 +918,7 @@ int main(void)
         cmocka_unit_test(a_revision_is_every_snapshot_from_its_first_to_its_latest),
         cmocka_unit_test(a_revision_has_the_token_of_its_first_snapshot),
         cmocka_unit_test(what_is_forgotten_is_answered_by_something_newer),
+        cmocka_unit_test(who_asks_exactly_is_never_told_a_newer_revision),
         cmocka_unit_test(the_graph_reaches_what_the_latest_snapshot_sees),
         cmocka_unit_test(a_snapshot_that_shows_less_than_before_is_refused),
         cmocka_unit_test(what_is_reserved_is_told_before_it_is_added),
