@@ -111,13 +111,15 @@ static void note_failure(lic_pg_failure *failure, const PGresult *result)
     note_detail(failure, has_detail(failure->sqlstate) ? field(result, PG_DIAG_MESSAGE_DETAIL) : LIC_STR(""));
 }
 
-/* Has the server ended the session with it, or can't the session be used as it is now? */
+/* Has the server ended the session with it, or can't the session be used as it is now? Errors of class XX come of what a
+ * session still knows of types and functions that are there no more; each of its statements would fail so. */
 static bool is_fatal(const lic_pg_link *link, const PGresult *result)
 {
     lic_str severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 
     return PQstatus(link->connection) != CONNECTION_OK || lic_str_equal(severity, LIC_STR("FATAL")) ||
-           lic_str_equal(severity, LIC_STR("PANIC")) || strcmp(link->failure.sqlstate, "0A000") == 0;
+           lic_str_equal(severity, LIC_STR("PANIC")) || strcmp(link->failure.sqlstate, "0A000") == 0 ||
+           strncmp(link->failure.sqlstate, "XX", 2) == 0;
 }
 
 licet_status lic_pg_result_failed(lic_pg_link *link, const PGresult *result, licet_error **error)

@@ -18,17 +18,6 @@ static licet_status fail_turning(licet_error **error)
 
 /* ---------------------------------------------------------- which database it is */
 
-/* Of a store that does not follow: another database than before, whose tokens and notes say nothing any more. */
-static void forget_database(lic_pg_store *store)
-{
-    lic_pg_follower *f = &store->follower;
-
-    lic_mutex_lock(&f->lock);
-    f->standing.is_identified = false;
-    lic_mutex_unlock(&f->lock);
-    lic_pg_marks_clear(&store->marks);
-}
-
 static licet_status fail_standby(licet_error **error)
 {
     return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
@@ -39,6 +28,43 @@ static licet_status fail_other(licet_error **error)
 {
     return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                     "the database is being replaced by another one, or has another past than before");
+}
+
+/* Of a store that does not follow: another database than before, or another past of it. Tokens and notes say nothing any
+ * more, and the schema that is known is of the other: numbers of versions begin anew with each. */
+static void forget_database(lic_pg_store *store)
+{
+    lic_pg_follower *f = &store->follower;
+    licet_schema    *old;
+
+    lic_mutex_lock(&store->schema_lock);
+    lic_mutex_lock(&f->lock);
+    f->standing.is_identified  = false;
+    old                        = (licet_schema *)f->standing.schema;
+    f->standing.schema         = NULL;
+    f->standing.schema_version = 0;
+    lic_mutex_unlock(&f->lock);
+    lic_mutex_unlock(&store->schema_lock);
+    licet_schema_release(old);
+    lic_pg_marks_clear(&store->marks);
+}
+
+/* Is it still the database that is known? */
+static bool is_known(lic_pg_store *store, const lic_pg_identity *identity)
+{
+    lic_pg_identity known;
+
+    return lic_pg_follow_identity(store, &known) && known.timeline == identity->timeline &&
+           memcmp(known.mark, identity->mark, sizeof known.mark) == 0;
+}
+
+/* The database that is known, if the link leads to it. */
+static licet_status identity_of(lic_pg_store *store, const lic_pg_link *link, lic_pg_identity *identity,
+                                licet_error **error)
+{
+    if (lic_pg_follow_identity(store, identity) && identity->timeline == lic_pg_link_server(link)->timeline)
+        return LICET_OK;
+    return fail_other(error);
 }
 
 licet_status lic_pg_meet(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
@@ -86,8 +112,10 @@ licet_schema *lic_pg_known_schema(lic_pg_store *store, uint64_t *version)
     return schema;
 }
 
-/* Puts it in force in a replica that has nothing else. Takes *schema. Versions only grow. */
-static licet_status install(lic_pg_store *store, licet_schema **schema, uint64_t version, licet_error **error)
+/* Puts it in force in a replica that has nothing else, if its database still is the one that is known. Takes *schema.
+ * Versions only grow. */
+static licet_status install(lic_pg_store *store, const lic_pg_identity *identity, licet_schema **schema,
+                            uint64_t version, licet_error **error)
 {
     lic_pg_follower *f    = &store->follower;
     const lic_str    none = { NULL, 0 };
@@ -98,7 +126,7 @@ static licet_status install(lic_pg_store *store, licet_schema **schema, uint64_t
 
     licet_schema_retain(kept);
     lic_mutex_lock(&store->schema_lock);
-    if (f->standing.schema == NULL || f->standing.schema_version < version) {
+    if (is_known(store, identity) && (f->standing.schema == NULL || f->standing.schema_version < version)) {
         status = lic_memory_follow(store->replica, schema, none, NULL, 0, &revision, error);
         if (status == LICET_OK) {
             lic_mutex_lock(&f->lock);
@@ -115,17 +143,17 @@ static licet_status install(lic_pg_store *store, licet_schema **schema, uint64_t
     return status;
 }
 
-/* The schema of a version, the caller's: known, or read. One that is newer than what is known is in force from here on,
- * unless a follower sees to that. */
-static licet_status schema_of(lic_pg_store *store, lic_pg_link *link, uint64_t version, lic_pg_wait wait,
-                              licet_schema **schema, licet_error **error)
+/* The schema of a version in the link's database, the caller's: known, or read. One that is newer than what is known is
+ * in force from here on, unless a follower sees to that. */
+static licet_status schema_of(lic_pg_store *store, lic_pg_link *link, const lic_pg_identity *identity, uint64_t version,
+                              lic_pg_wait wait, licet_schema **schema, licet_error **error)
 {
     licet_schema *made = NULL;
     uint64_t      known;
     licet_status  status;
 
     *schema = lic_pg_known_schema(store, &known);
-    if (*schema != NULL && known == version)
+    if (*schema != NULL && known == version && is_known(store, identity))
         return LICET_OK;
     licet_schema_release(*schema);
     *schema = NULL;
@@ -134,7 +162,7 @@ static licet_status schema_of(lic_pg_store *store, lic_pg_link *link, uint64_t v
         return status;
     made = *schema;
     licet_schema_retain(made);
-    status = install(store, &made, version, error);
+    status = install(store, identity, &made, version, error);
     licet_schema_release(made);
     if (status != LICET_OK) {
         licet_schema_release(*schema);
@@ -143,39 +171,43 @@ static licet_status schema_of(lic_pg_store *store, lic_pg_link *link, uint64_t v
     return status;
 }
 
-static licet_status read_version(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, uint64_t *version,
-                                 licet_error **error)
+/* In *identity the database's mark. */
+static licet_status read_version(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, lic_pg_identity *identity,
+                                 uint64_t *version, licet_error **error)
 {
     PGresult       *result = NULL;
-    lic_pg_identity identity;
+    lic_pg_identity known;
     lic_str         mark;
     int64_t         number;
     licet_status    status = lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error);
 
-    if (status != LICET_OK)
-        return status;
-    if (PQntuples(result) == 1 && lic_pg_get_bytes(result, 0, 2, &mark) && mark.size == LIC_PG_MARK_BYTES &&
-        lic_pg_get_i64(result, 0, 4, &number)) {
-        *version = (uint64_t)number;
-        if (lic_pg_follow_identity(store, &identity) && memcmp(identity.mark, mark.data, mark.size) != 0)
-            forget_database(store);
-    } else
+    if (status == LICET_OK && (PQntuples(result) != 1 || !lic_pg_get_bytes(result, 0, 2, &mark) ||
+                               mark.size != LIC_PG_MARK_BYTES || !lic_pg_get_i64(result, 0, 4, &number)))
         status = lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                           "the database's answer is not what was asked for");
+    if (status == LICET_OK) {
+        *version = (uint64_t)number;
+        memcpy(identity->mark, mark.data, mark.size);
+        if (lic_pg_follow_identity(store, &known) && memcmp(known.mark, mark.data, mark.size) != 0)
+            forget_database(store);
+    }
     PQclear(result);
     return status;
 }
 
 licet_status lic_pg_learn_schema_by(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
 {
-    licet_schema *schema  = NULL;
-    uint64_t      version = 0;
-    licet_status  status;
+    lic_pg_identity identity = { .timeline = lic_pg_link_server(link)->timeline };
+    licet_schema   *schema   = NULL;
+    uint64_t        version  = 0;
+    licet_status    status;
 
     LIC_TRY(lic_pg_meet(store, link, wait, error));
-    LIC_TRY(read_version(store, link, wait, &version, error));
+    LIC_TRY(read_version(store, link, wait, &identity, &version, error));
     LIC_TRY(lic_pg_meet(store, link, wait, error));
-    LIC_TRY(schema_of(store, link, version, wait, &schema, error));
+    LIC_TRY(schema_of(store, link, &identity, version, wait, &schema, error));
+    if (!is_known(store, &identity))
+        status = fail_other(error);
 done:
     licet_schema_release(schema);
     return status;
@@ -237,10 +269,12 @@ licet_status lic_pg_fetch_part(const lic_pg_store *store, lic_pg_link *link, con
 
 /* Under the schema that is given, and another one as long as the database says so. Takes *schema, may put another one
  * there. */
-static licet_status fetch(lic_pg_store *store, lic_pg_link *link, lic_pg_wanted *wanted, licet_schema **schema,
-                          lic_pg_wait wait, lic_arena *arena, lic_pg_prefetched *fetched, licet_error **error)
+static licet_status fetch(lic_pg_store *store, lic_pg_link *link, const lic_pg_identity *identity,
+                          lic_pg_wanted *wanted, licet_schema **schema, lic_pg_wait wait, lic_arena *arena,
+                          lic_pg_prefetched *fetched, licet_error **error)
 {
-    licet_status status = LICET_OK;
+    lic_pg_identity of     = *identity;
+    licet_status    status = LICET_OK;
 
     fetched->graph = NULL;
     for (int i = 0; i < MOST_TURNS && status == LICET_OK && fetched->graph == NULL; i++) {
@@ -248,21 +282,20 @@ static licet_status fetch(lic_pg_store *store, lic_pg_link *link, lic_pg_wanted 
         status          = lic_pg_fetch_part(store, link, wanted, wait, arena, fetched, error);
         if (status == LICET_OK && fetched->graph == NULL) {
             licet_schema_release(*schema);
-            status                 = schema_of(store, link, fetched->schema_version, wait, schema, error);
+            memcpy(of.mark, fetched->mark, sizeof of.mark);
+            status                 = schema_of(store, link, &of, fetched->schema_version, wait, schema, error);
             wanted->schema_version = fetched->schema_version;
         }
     }
     return status == LICET_OK && fetched->graph == NULL ? fail_turning(error) : status;
 }
 
-/* Is what came of the database that tokens are of? */
-static licet_status same_database(lic_pg_store *store, const lic_pg_prefetched *fetched, uint64_t since_ms,
-                                  licet_error **error)
+/* Is what came of the database that the schema and tokens are of? */
+static licet_status same_database(lic_pg_store *store, const lic_pg_identity *identity,
+                                  const lic_pg_prefetched *fetched, uint64_t since_ms, licet_error **error)
 {
-    lic_pg_identity identity;
-
-    if (lic_pg_follow_identity(store, &identity) && memcmp(identity.mark, fetched->mark, sizeof fetched->mark) == 0) {
-        lic_pg_standby_saw(store, &identity, &fetched->current, since_ms);
+    if (is_known(store, identity) && memcmp(identity->mark, fetched->mark, sizeof fetched->mark) == 0) {
+        lic_pg_standby_saw(store, identity, &fetched->current, since_ms);
         return LICET_OK;
     }
     if (lic_pg_fetches_all(store))
@@ -278,18 +311,20 @@ licet_status lic_pg_fetch(lic_pg_store *store, const lic_need *need, const lic_p
     licet_schema     *schema  = NULL;
     lic_pg_prefetched fetched = { .graph = NULL };
     lic_pg_wanted     wanted  = lic_pg_wanted_of(store, need, at);
+    lic_pg_identity   identity;
     uint64_t          asked_ms;
     licet_status      status;
 
     atomic_fetch_add_explicit(&store->prefetches, 1, memory_order_relaxed);
     LIC_TRY(lic_pg_pool_take(store->pool, wait, &link, error));
     LIC_TRY(lic_pg_meet(store, link, wait, error));
+    LIC_TRY(identity_of(store, link, &identity, error));
     schema = lic_pg_known_schema(store, &wanted.schema_version);
     if (schema == NULL)
-        LIC_TRY(schema_of(store, link, 0, wait, &schema, error));
+        LIC_TRY(schema_of(store, link, &identity, 0, wait, &schema, error));
     asked_ms = lic_monotonic_ms();
-    LIC_TRY(fetch(store, link, &wanted, &schema, wait, arena, &fetched, error));
-    LIC_TRY(same_database(store, &fetched, asked_ms, error));
+    LIC_TRY(fetch(store, link, &identity, &wanted, &schema, wait, arena, &fetched, error));
+    LIC_TRY(same_database(store, &identity, &fetched, asked_ms, error));
     if (lic_pg_fetches_all(store))
         set_clock(store, fetched.now);
     if (current != NULL)

@@ -11,18 +11,18 @@ typedef enum lic_pg_activity {
 } lic_pg_activity;
 
 struct lic_pg_link {
-    lic_memory     *memory;
-    PGconn         *connection; /* NULL: lost */
-    int             descriptor; /* a copy, since a child of a fork must not ask libpq; -1: none */
-    lic_pg_activity activity;
-    PGresult       *answer;          /* of what was asked, as far as it has come: an error, else the last result */
-    bool            has_rolled_back; /* a transaction, in what was asked */
-    uint64_t        round_trips;
-    size_t          unflushed_bytes; /* about; of a COPY */
-    size_t          prepared_count;
-    const char     *prepared[LIC_PG_STATEMENTS_MAX]; /* names */
-    lic_pg_server   server;
-    lic_pg_failure  failure;
+    lic_memory      *memory;
+    PGconn          *connection; /* NULL: lost */
+    int              descriptor; /* a copy, since a child of a fork must not ask libpq; -1: none */
+    lic_pg_activity  activity;
+    PGresult        *answer;          /* of what was asked, as far as it has come: an error, else the last result */
+    bool             has_rolled_back; /* a transaction, in what was asked */
+    _Atomic uint64_t round_trips;     /* told to others meanwhile */
+    size_t           unflushed_bytes; /* about; of a COPY */
+    size_t           prepared_count;
+    const char      *prepared[LIC_PG_STATEMENTS_MAX]; /* names */
+    lic_pg_server    server;
+    lic_pg_failure   failure;
 };
 
 /* Closes the socket without a word. */
