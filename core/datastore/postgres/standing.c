@@ -1,6 +1,7 @@
 /* One catch-up: a look at the server's snapshot, and only when that is another one, the query for what changed. */
 #include "datastore/postgres/standing.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -569,6 +570,7 @@ licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wa
     store->follower.asked_ns = lic_monotonic_ns();
     LIC_TRY(lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error));
     LIC_TRY(read_begin(store, result, &begin, error));
+    assert(lic_str_given(begin.mark) && lic_str_given(begin.key));
     if (!is_same_server(s, lic_pg_link_server(link), begin.mark)) {
         s->is_loaded = false;
         change_identity(store, lic_pg_link_server(link), &begin);
