@@ -120,7 +120,7 @@ def free_port() -> int:
 
 def plain_environment() -> dict[str, str]:
     """Without what would lead libpq or a server elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG", "LD_PRELOAD"))}
     return {**kept, "LC_ALL": "C", "TZ": "UTC"}
 
 
