@@ -1,4 +1,4 @@
-/* Time, from the clocks of POSIX, and a coarse one of Linux. */
+/* Time, from the clocks of POSIX, and one of Linux. */
 #include "clock.h"
 
 #include <time.h>
@@ -16,14 +16,14 @@ uint64_t lic_monotonic_ms(void)
     return (uint64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
-uint64_t lic_monotonic_coarse_ms(void)
+uint64_t lic_boot_ms(void)
 {
-    return (uint64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000);
+    return (uint64_t)(lic_boot_ns() / 1000000);
 }
 
-int64_t lic_monotonic_ns(void)
+int64_t lic_boot_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    return clock_ns(CLOCK_BOOTTIME);
 }
 
 int64_t lic_wall_ns(void)

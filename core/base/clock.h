@@ -6,10 +6,9 @@
 
 /* Milliseconds since an arbitrary start; never runs backwards. */
 uint64_t lic_monotonic_ms(void);
-/* The same, at most 10 ms behind, in a fraction of the time. */
-uint64_t lic_monotonic_coarse_ms(void);
-/* The same in nanoseconds. */
-int64_t lic_monotonic_ns(void);
+/* The same for how old something is: it goes on while the machine is suspended. Not for waiting. */
+uint64_t lic_boot_ms(void);
+int64_t  lic_boot_ns(void);
 /* Nanoseconds since 1970, UTC. */
 int64_t lic_wall_ns(void);
 

@@ -184,10 +184,10 @@ typedef struct lic_store_methods {
 
 struct lic_store {
     const lic_store_methods *methods;
-    /* Until then (lic_monotonic_coarse_ms()) the graph's head is fresh enough for who does not ask for more; it ends a
-     * little before it must. LIC_STORE_ALWAYS: the head is the truth, whatever is asked for. */
+    /* Until then (lic_boot_ms()) the graph's head is fresh enough for who does not ask for more. LIC_STORE_ALWAYS: the
+     * head is the truth, whatever is asked for. */
     _Atomic uint64_t fresh_until_ms;
-    /* The store's clock minus lic_monotonic_ns(); LIC_STORE_HOST_CLOCK: it has none, or it is not known yet. */
+    /* The store's clock minus lic_boot_ns(); LIC_STORE_HOST_CLOCK: it has none, or it is not known yet. */
     _Atomic int64_t clock_offset_ns;
 };
 

@@ -270,7 +270,7 @@ static int64_t store_now(const lic_store *store)
 {
     const int64_t offset = atomic_load_explicit(&store->clock_offset_ns, memory_order_relaxed);
 
-    return offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_monotonic_ns() + offset;
+    return offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_boot_ns() + offset;
 }
 
 int64_t lic_engine_now(licet_engine *engine)

@@ -75,7 +75,7 @@ static inline bool lic_engine_head_suffices(const licet_engine *engine, const li
 
     if (until == LIC_STORE_ALWAYS)
         return consistency->freshness == LICET_MINIMIZE_LATENCY || consistency->freshness == LICET_FULLY_CONSISTENT;
-    return consistency->freshness == LICET_MINIMIZE_LATENCY && lic_monotonic_coarse_ms() < until;
+    return consistency->freshness == LICET_MINIMIZE_LATENCY && lic_boot_ms() < until;
 }
 
 /* The head, for what goes by the schema in force: as fresh as no consistency asks for less. UNAVAILABLE. */

@@ -234,7 +234,7 @@ static void set_clock(lic_pg_store *store, lic_instant now)
 
     if (!__builtin_mul_overflow(now.seconds, INT64_C(1000000000), &ns) &&
         !__builtin_add_overflow(ns, (int64_t)now.nanoseconds, &ns))
-        atomic_store_explicit(&store->base.clock_offset_ns, ns - lic_monotonic_ns(), memory_order_relaxed);
+        atomic_store_explicit(&store->base.clock_offset_ns, ns - lic_boot_ns(), memory_order_relaxed);
 }
 
 licet_status lic_pg_pin_graph(lic_pg_store *store, const lic_pg_prefetched *fetched, const licet_schema *schema,

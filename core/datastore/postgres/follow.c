@@ -8,7 +8,6 @@
 #define CONNECT_MS 10000u /* for a connection and what is looked at first */
 #define FIRST_PAUSE_MS 50u
 #define LAST_PAUSE_MS 5000u
-#define COARSE_MS 10u /* by which lic_monotonic_coarse_ms() may be behind */
 #define FOREVER_MS UINT64_C(3600000)
 #define COLLECT_MS UINT64_C(150000) /* and at random as much as that more, so that processes spread */
 #define COLLECT_MORE_MS UINT64_C(60000)
@@ -82,12 +81,12 @@ static void fall_back(lic_pg_store *store, licet_error *problem)
 /* What the query sent then confirmed. */
 static void confirm(lic_pg_store *store, uint64_t number)
 {
-    lic_pg_follower *f     = &store->follower;
-    const uint64_t   until = f->sent_ms + store->limits.max_staleness_ms;
+    lic_pg_follower *f = &store->follower;
 
     f->applied = number;
     set_problem(f, NULL);
-    atomic_store_explicit(&store->base.fresh_until_ms, until - COARSE_MS, memory_order_release);
+    atomic_store_explicit(&store->base.fresh_until_ms, f->sent_boot_ms + store->limits.max_staleness_ms,
+                          memory_order_release);
 }
 
 /* ----------------------------------------------------------------- one catch-up */
@@ -132,7 +131,8 @@ static licet_status ask_and_take(lic_pg_store *store, const lic_need *need, uint
 
     f->in_flight = true;
     f->begun++;
-    f->sent_ms = lic_monotonic_ms();
+    f->sent_ms      = lic_monotonic_ms();
+    f->sent_boot_ms = lic_boot_ms();
     lic_mutex_unlock(&f->lock);
     status = lic_pg_ask(store, f->link, wait, &problem);
     if (status == LICET_OK && need != NULL && need->meanwhile != NULL)
@@ -267,7 +267,7 @@ licet_status lic_pg_catch_up_with(lic_pg_store *store, const lic_need *need, uin
 
 static bool is_fresh(const lic_pg_store *store)
 {
-    return lic_monotonic_coarse_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
+    return lic_boot_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
 }
 
 licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_error **error)
@@ -522,8 +522,10 @@ void lic_pg_follow_after_fork_child(lic_pg_store *store)
 {
     lic_pg_follower *f = &store->follower;
 
-    if (f->in_flight || f->phase == LIC_PG_CONNECTING)
+    if (f->in_flight || f->phase == LIC_PG_CONNECTING) { /* its memory may be in the middle of a change: leaked, once */
         f->standing.is_loaded = false;
+        lic_arena_init(&f->standing.arena, store->host.memory);
+    }
     if (f->link != NULL)
         lic_pg_link_abandon(f->link);
     f->link       = NULL;

@@ -53,14 +53,15 @@ typedef struct lic_pg_follower {
     licet_error    *problem; /* why it is not following, or no more. NULL: it is, or has not failed yet */
     lic_pg_link    *link;    /* used by who has set in_flight, or by the thread while connecting */
     bool            in_flight;
-    bool            orphaned;   /* who sent the query in flight has gone: the thread takes its answer */
-    lic_pg_asking   asking;     /* of who has it in flight */
-    uint64_t        begun;      /* number of the last query sent */
-    uint64_t        applied;    /* all up to this one have been */
-    uint64_t        sent_ms;    /* when the last was sent */
-    uint64_t        collect_ms; /* when the thread is to collect garbage next; 0: that is not decided */
-    int64_t         asked_ns;   /* when its present half was */
-    lic_pg_standing standing;   /* the schema also under the lock */
+    bool            orphaned;     /* who sent the query in flight has gone: the thread takes its answer */
+    lic_pg_asking   asking;       /* of who has it in flight */
+    uint64_t        begun;        /* number of the last query sent */
+    uint64_t        applied;      /* all up to this one have been */
+    uint64_t        sent_ms;      /* when the last was sent */
+    uint64_t        sent_boot_ms; /* the same by lic_boot_ms() */
+    uint64_t        collect_ms;   /* when the thread is to collect garbage next; 0: that is not decided */
+    int64_t         asked_ns;     /* when its present half was */
+    lic_pg_standing standing;     /* the schema also under the lock */
 
     uint64_t catch_ups; /* statistics */
     uint64_t shared;

@@ -109,6 +109,7 @@ typedef struct lic_pg_statement {
  *                          UNAVAILABLE
  *   0A000, 26000, 42P05    UNAVAILABLE: what was prepared is there no more. The first loses the link, after the others
  *                          it runs its statements unprepared
+ *   XXxxx                  UNAVAILABLE, and the link is lost: what the session holds may be of tables that are gone
  *   LZ001 to LZ008         ALREADY_EXISTS, PRECONDITION_FAILED, UNAVAILABLE, INVALID_ARGUMENT, NOT_FOUND,
  *                          LIMIT_EXCEEDED, LIMIT_EXCEEDED, MISUSE, with the function's own words: callers who know
  *                          more say it better with lic_pg_link_failure()

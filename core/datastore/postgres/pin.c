@@ -22,7 +22,7 @@ static licet_status fail_other(licet_error **error)
 
 static bool is_fresh(const lic_pg_store *store)
 {
-    return lic_monotonic_coarse_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
+    return lic_boot_ms() < atomic_load_explicit(&store->base.fresh_until_ms, memory_order_acquire);
 }
 
 /* Is the database still the one that a token was read or made by? */

@@ -215,7 +215,7 @@ static lic_instant database_now(const lic_pg_store *store)
 {
     const int64_t offset = atomic_load_explicit(&store->base.clock_offset_ns, memory_order_relaxed);
 
-    return lic_instant_of(offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_monotonic_ns() + offset);
+    return lic_instant_of(offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_boot_ns() + offset);
 }
 
 /* Both ends, by the token and by the graph. */

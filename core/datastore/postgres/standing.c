@@ -30,7 +30,7 @@ static licet_status fail_answer(licet_error **error)
 /* The database's, as of the middle of the round trip; of one that took long nothing can be said. */
 static void set_clock(lic_pg_store *store, int64_t asked_ns, int64_t clock_us)
 {
-    const int64_t answered_ns = lic_monotonic_ns();
+    const int64_t answered_ns = lic_boot_ns();
 
     if (answered_ns - asked_ns < 1000000000)
         atomic_store_explicit(&store->base.clock_offset_ns, clock_us * 1000 - (asked_ns / 2 + answered_ns / 2),
@@ -41,7 +41,7 @@ static lic_instant database_now(const lic_pg_store *store)
 {
     const int64_t offset = atomic_load_explicit(&store->base.clock_offset_ns, memory_order_relaxed);
 
-    return lic_instant_of(offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_monotonic_ns() + offset);
+    return lic_instant_of(offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_boot_ns() + offset);
 }
 
 /* ------------------------------------------------------------------- standing */
@@ -405,7 +405,7 @@ static licet_status ask_changes(lic_pg_store *store, lic_pg_link *link, lic_pg_w
     snprintf(xmax, sizeof xmax, "%llu", (unsigned long long)s->xmax);
     snprintf(most, sizeof most, "%d", LIC_PG_MOST_CHANGES);
     store->follower.asking   = LIC_PG_ASKING_CHANGES;
-    store->follower.asked_ns = lic_monotonic_ns();
+    store->follower.asked_ns = lic_boot_ns();
     if (running.failed)
         status = lic_fail_memory(error);
     else {
@@ -422,7 +422,7 @@ licet_status lic_pg_ask(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait
     if (store->follower.standing.news >= MUCH_NEWS)
         return ask_changes(store, link, wait, error);
     store->follower.asking   = LIC_PG_ASKING_PROBE;
-    store->follower.asked_ns = lic_monotonic_ns();
+    store->follower.asked_ns = lic_boot_ns();
     return lic_pg_send(link, &store->statements->items[LIC_PG_PROBE], NULL, wait, error);
 }
 
@@ -567,7 +567,7 @@ licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wa
                         "the server is a standby: its primary has to be asked");
     LIC_TRY(lic_pg_check_store(link, store->host.memory, store->settings.schema, wait, &facts, error));
     LIC_TRY(lic_pg_command(link, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", wait, error));
-    store->follower.asked_ns = lic_monotonic_ns();
+    store->follower.asked_ns = lic_boot_ns();
     LIC_TRY(lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error));
     LIC_TRY(read_begin(store, result, &begin, error));
     assert(lic_str_given(begin.mark) && lic_str_given(begin.key));

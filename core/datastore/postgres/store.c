@@ -59,7 +59,7 @@ static void pg_measure(lic_store *base, licet_stats *stats)
     lic_pg_store    *store = lic_pg_store_of(base);
     lic_pg_follower *f     = &store->follower;
     const uint64_t   until = atomic_load_explicit(&base->fresh_until_ms, memory_order_acquire);
-    const uint64_t   now   = lic_monotonic_ms();
+    const uint64_t   now   = lic_boot_ms();
     lic_pg_identity  identity;
 
     stats->mode       = lic_pg_fetches_all(store) ? LICET_MODE_PREFETCH : LICET_MODE_FOLLOW;

@@ -630,7 +630,7 @@ static void errors_of_the_server_mean_what_link_h_says(void **state)
         { "53200", LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "the server is out of memory (53200: \"words\")" },
         { "57P03", LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "the server is stopping or starting (57P03: \"words\")" },
         { "08006", LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "the connection failed (08006: \"words\")" },
-        { "XX001", LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "Postgres reports an error (XX001: \"words\")" },
+        { "22012", LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "Postgres reports an error (22012: \"words\")" },
         { "LZ001", LICET_ALREADY_EXISTS, LICET_KIND_CONFLICT, "words" },
         { "LZ002", LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT, "words" },
         { "LZ003", LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "words" },
@@ -665,6 +665,22 @@ static void errors_of_the_server_mean_what_link_h_says(void **state)
     }
     assert_int_equal(ask_i64(link, "SELECT 1::int8"), 1);
     assert_string_equal(lic_pg_link_failure(link)->sqlstate, "");
+    close_link(link);
+}
+
+static void an_error_inside_the_server_loses_the_link(void **state)
+{
+    static const lic_pg_statement broken = { .name = "broken", .sql = "SELECT pg_temp.broken()" };
+    lic_pg_link                  *link   = open_link();
+    PGresult                     *result;
+    licet_error                  *error = NULL;
+
+    (void)state;
+    command(link, "CREATE FUNCTION pg_temp.broken() RETURNS int LANGUAGE plpgsql AS $$ BEGIN "
+                  "RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = 'words'; END $$");
+    failed(lic_pg_run(link, &broken, NULL, LONG, &result, &error), &error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
+           "Postgres reports an error (XX000: \"words\")");
+    assert_true(lic_pg_link_lost(link));
     close_link(link);
 }
 
@@ -1475,6 +1491,7 @@ int main(void)
         cmocka_unit_test(commands_are_several_at_once_and_a_commit_that_rolled_back_is_none),
         cmocka_unit_test(an_error_at_the_commit_is_the_statement_s),
         cmocka_unit_test(errors_of_the_server_mean_what_link_h_says),
+        cmocka_unit_test(an_error_inside_the_server_loses_the_link),
         cmocka_unit_test(words_of_the_server_are_cut_and_escaped),
         cmocka_unit_test(what_is_no_answer_to_a_statement_loses_the_link),
         cmocka_unit_test(a_notification_is_noticed_once),
