@@ -210,12 +210,13 @@ def expect_not_allowed(run, watched, question, consistency):
 
 
 def changed_schema(run):
-    """A text that is no schema, put there by hand: no answers until there is one again."""
+    """A version whose text is no schema, put there by hand: no answers until there is one again. (The text of a version
+    never changes, so who has read it need not read it again.)"""
     with server() as postgres, Watched(run, postgres.conninfo, "a text that is no schema") as watched:
-        by_hand(postgres, "UPDATE licet.zed SET text = 'definition {'")
+        by_hand(postgres, "UPDATE licet.zed SET text = 'definition {', version = version + 1")
         postgres.restart()
         watched.expect_no_answer()
-        by_hand(postgres, "UPDATE licet.zed SET text = %s", [SCHEMA])
+        by_hand(postgres, "UPDATE licet.zed SET text = %s, version = version + 1", [SCHEMA])
         postgres.restart()
         watched.expect_write()
 
