@@ -1468,7 +1468,8 @@ def test_opening_in_vain_leaves_nothing_behind():
             with licet.open("postgresql://ops:wrong@127.0.0.1:1/app", wait_timeout_ms=10) as engine:
                 engine.read_schema()
         kept.append(caught.value)
-    assert descriptors() <= before + 1
+    del engine  # a closed one has its descriptors until it is let go of
+    assert descriptors() <= before
 
 
 def test_no_character_cuts_a_text():

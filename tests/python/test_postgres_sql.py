@@ -1803,7 +1803,7 @@ def keep_writing(session: Session, seed: int, until: float) -> tuple[int, list[s
 def test_at_no_snapshot_lives_a_relationship_twice_or_what_must_not_match(store):
     """Writers of every isolation with savepoints and rollbacks, and garbage collection. Each committed transaction is
     looked back at: one living version of each relationship, one owner of each document, whose writers all ask for none."""
-    until = time.monotonic() + 3
+    until = time.monotonic() + 8
     writers = [store.session() for _ in range(4)]
     running = [writer.thread.submit(keep_writing, writer, seed, until) for seed, writer in enumerate(writers)]
     collector, removed = store.session(), 0
