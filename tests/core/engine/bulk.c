@@ -246,8 +246,9 @@ static void the_requests_consistency_holds_for_all_items(void **state)
     world_done(&w);
     assert_false(licet_result_allowed(&results[0]));
     assert_true(licet_result_allowed(&results[1]));
-    w.status = licet_check_bulk(w.engine, requests, 2, (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("x"), false },
-                                results, &w.error);
+    w.status =
+        licet_check_bulk(w.engine, requests, 2, (licet_consistency){ LICET_AT_EXACT_SNAPSHOT, LICET_STR("x"), false },
+                         results, &w.error);
     world_failed(&w, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "", "the token is damaged, or was not made by licet");
     assert_false(licet_result_allowed(&results[1]));
     world_close(&w);

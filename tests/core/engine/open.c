@@ -12,12 +12,7 @@
 
 static void a_uri_that_names_no_store_opens_no_engine(void **state)
 {
-    static const char *const bad[] = { "",
-                                       "memory",
-                                       "memory: ",
-                                       "MEMORY:",
-                                       "memory:x",
-                                       "sqlite:a.db" };
+    static const char *const bad[] = { "", "memory", "memory: ", "MEMORY:", "memory:x", "sqlite:a.db" };
     licet_engine            *engine;
     licet_error             *error;
 
