@@ -181,16 +181,17 @@ static licet_status read_version(lic_pg_store *store, lic_pg_link *link, lic_pg_
     int64_t         number;
     licet_status    status = lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error);
 
-    if (status == LICET_OK && (PQntuples(result) != 1 || !lic_pg_get_bytes(result, 0, 2, &mark) ||
-                               mark.size != LIC_PG_MARK_BYTES || !lic_pg_get_i64(result, 0, 4, &number)))
-        status = lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
-                          "the database's answer is not what was asked for");
-    if (status == LICET_OK) {
+    if (status != LICET_OK)
+        return status;
+    if (PQntuples(result) == 1 && lic_pg_get_bytes(result, 0, 2, &mark) && mark.size == LIC_PG_MARK_BYTES &&
+        lic_pg_get_i64(result, 0, 4, &number)) {
         *version = (uint64_t)number;
         memcpy(identity->mark, mark.data, mark.size);
         if (lic_pg_follow_identity(store, &known) && memcmp(known.mark, mark.data, mark.size) != 0)
             forget_database(store);
-    }
+    } else
+        status = lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                          "the database's answer is not what was asked for");
     PQclear(result);
     return status;
 }

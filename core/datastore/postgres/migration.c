@@ -119,7 +119,7 @@ static licet_status migrate(lic_pg_link *link, lic_arena *arena, lic_str schema,
         bool        taken = dry_run;
 
         if (text == NULL)
-            LIC_TRY(lic_fail_memory(error));
+            return lic_fail_memory(error);
         if (dry_run)
             version++;
         else
