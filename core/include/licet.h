@@ -1369,7 +1369,8 @@ typedef struct licet_finding {
  *
  * Owns:    *report is yours; end it with licet_report_release(). The engine keeps what was loaded.
  * Errors:  INVALID_ARGUMENT and SCHEMA_ERROR with line and column in the YAML, NOT_FOUND, LIMIT_EXCEEDED,
- *          UNSUPPORTED (built without YAML), OUT_OF_MEMORY, CLOSED, MISUSE.
+ *          UNSUPPORTED (built without YAML), UNAVAILABLE, DEADLINE_EXCEEDED, OUT_OF_MEMORY, CLOSED,
+ *          MISUSE.
  * Threads: any; not beside writes.
  * Blocks:  reads files when the text names some and a folder was given.
  */
