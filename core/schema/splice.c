@@ -154,13 +154,13 @@ static bool fill_in(splicer *s, const lic_raw_body *body, lic_ast_member **membe
 }
 
 /* What waits for the name is to be done next, in the order in which it came. */
-static partial *release_waiting(partial_name *name, partial *todo)
+static partial *release_waiting(partial_name *name, partial *due)
 {
     partial *first = name->first_waiting;
 
     if (first == NULL)
-        return todo;
-    name->last_waiting->next = todo;
+        return due;
+    name->last_waiting->next = due;
     name->first_waiting      = NULL;
     name->last_waiting       = NULL;
     return first;
@@ -225,16 +225,16 @@ static bool define_partial(splicer *s, const lic_raw_body *body, partial_name **
 /* One partial, and then those that waited for it, and for those, and so on. */
 static bool resolve_partial(splicer *s, const lic_raw_body *body)
 {
-    partial *todo = lic_new(&s->p->scratch, partial);
+    partial *due = lic_new(&s->p->scratch, partial);
 
-    if (todo == NULL)
+    if (due == NULL)
         return lic_parser_memory_failed(s->p);
-    todo->body = body;
-    while (todo != NULL) {
-        partial      *current = todo;
+    due->body = body;
+    while (due != NULL) {
+        partial      *current = due;
         partial_name *name;
 
-        todo = todo->next;
+        due = due->next;
         if (!check_partial(s, current, &name))
             return false;
         if (name != NULL) {
@@ -243,7 +243,7 @@ static bool resolve_partial(splicer *s, const lic_raw_body *body)
         }
         if (!define_partial(s, current->body, &name))
             return false;
-        todo = release_waiting(name, todo);
+        due = release_waiting(name, due);
     }
     return true;
 }
