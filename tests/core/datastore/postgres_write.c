@@ -821,6 +821,22 @@ static void writers_of_the_same_relationships_all_get_through(void **state)
     database_close(&d);
 }
 
+/* Collects until something goes, and counts it. A transaction of any database of the server that ran when a write was
+ * recorded keeps what that write ended, so each round records a write that is older than the window in the next. */
+static uint64_t collected_in_time(engine_world *w)
+{
+    uint64_t removed = 0;
+
+    for (int round = 0; removed == 0 && round < 50; round++) {
+        lic_sleep_us(1100000);
+        w->status = licet_collect_garbage(w->engine, &removed, &w->error);
+        world_done(w);
+        world_touch(w, "document:d#viewer@user:c");
+        world_done(w);
+    }
+    return removed;
+}
+
 static void collecting_removes_what_was_deleted_longer_ago_than_the_window(void **state)
 {
     database     d;
@@ -838,10 +854,7 @@ static void collecting_removes_what_was_deleted_longer_ago_than_the_window(void 
     w.status = licet_collect_garbage(w.engine, &removed, &w.error);
     world_done(&w);
     assert_int_equal(removed, 0);
-    lic_sleep_us(1100000);
-    w.status = licet_collect_garbage(w.engine, &removed, &w.error);
-    world_done(&w);
-    assert_int_equal(removed, 1);
+    assert_int_equal(collected_in_time(&w), 1);
     assert_string_equal(ask(&d, "SELECT count(*) FROM {schema}.rel"), "2");
     world_close(&w);
     database_close(&d);
