@@ -96,16 +96,13 @@ licet_str lic_arena_str(lic_arena *arena, licet_str text)
 
 bool lic_arena_grow(lic_arena *arena, void **items, size_t *capacity, size_t need, size_t item_size)
 {
-    size_t wanted = *capacity < 8 ? 8 : *capacity;
+    size_t wanted;
     size_t size;
     void  *grown;
 
     if (need <= *capacity)
         return true;
-    while (wanted < need)
-        if (!lic_size_mul(wanted, 2, &wanted))
-            return false;
-    if (!lic_size_mul(wanted, item_size, &size))
+    if (!lic_grown_size(*capacity, need, item_size, &wanted, &size))
         return false;
     grown = lic_arena_alloc(arena, size);
     if (grown == NULL)

@@ -145,16 +145,13 @@ void lic_free(lic_memory *memory, void *pointer, size_t size)
 
 bool lic_grow(lic_memory *memory, void **items, size_t *capacity, size_t need, size_t item_size)
 {
-    size_t wanted = *capacity < 8 ? 8 : *capacity;
+    size_t wanted;
     size_t size;
     void  *grown;
 
     if (need <= *capacity)
         return true;
-    while (wanted < need)
-        if (!lic_size_mul(wanted, 2, &wanted))
-            return false;
-    if (!lic_size_mul(wanted, item_size, &size))
+    if (!lic_grown_size(*capacity, need, item_size, &wanted, &size))
         return false;
     grown = lic_resize(memory, *items, *capacity * item_size, size);
     if (grown == NULL)

@@ -61,4 +61,14 @@ static inline bool lic_size_mul(size_t a, size_t b, size_t *product)
     return !__builtin_mul_overflow(a, b, product);
 }
 
+/* What a list grows to that holds `capacity` and needs `need` items: doubled, 8 at least. False: no size_t holds it. */
+static inline bool lic_grown_size(size_t capacity, size_t need, size_t item_size, size_t *wanted, size_t *size_bytes)
+{
+    *wanted = capacity < 8 ? 8 : capacity;
+    while (*wanted < need)
+        if (!lic_size_mul(*wanted, 2, wanted))
+            return false;
+    return lic_size_mul(*wanted, item_size, size_bytes);
+}
+
 #endif

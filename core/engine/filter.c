@@ -115,19 +115,18 @@ static licet_status filter_resources(licet_engine *engine, const licet_filter_re
     return status;
 }
 
+static bool has_list(const licet_filter_resources_request *request)
+{
+    return request->resource_ids != NULL || request->resource_count == 0;
+}
+
 licet_status licet_filter_resources(licet_engine *engine, const licet_filter_resources_request *request,
                                     licet_stream **stream, licet_error **error)
 {
     lic_call     call;
     licet_status status;
 
-    lic_error_begin(error);
-    if (stream == NULL)
-        return lic_fail_record(error, "stream");
-    *stream = NULL;
-    if (!LIC_RECORD_KNOWN(request) || (request->resource_ids == NULL && request->resource_count > 0))
-        return lic_fail_record(error, "request");
-    status = lic_engine_enter(engine, &call, error);
+    status = lic_stream_begin(engine, LIC_RECORD_KNOWN(request) && has_list(request), stream, &call, error);
     if (status != LICET_OK)
         return status;
     status = filter_resources(engine, request, stream, error);

@@ -10,6 +10,18 @@ static bool is_stream(const licet_stream *stream)
     return stream != NULL && stream->tag == STREAM_TAG;
 }
 
+licet_status lic_stream_begin(licet_engine *engine, bool is_request_known, licet_stream **stream, lic_call *call,
+                              licet_error **error)
+{
+    lic_error_begin(error);
+    if (stream == NULL)
+        return lic_fail_record(error, "stream");
+    *stream = NULL;
+    if (!is_request_known)
+        return lic_fail_record(error, "request");
+    return lic_engine_enter(engine, call, error);
+}
+
 void *lic_stream_new(licet_engine *engine, const lic_stream_methods *methods, size_t size)
 {
     licet_stream *stream = lic_alloc_zero(engine->memory, size);

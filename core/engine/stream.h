@@ -35,6 +35,11 @@ struct licet_stream {
     void (*token)(const licet_stream *stream, licet_token *token); /* NULL: that of its revision */
 };
 
+/* Begins a call that gives a stream: there is none yet. MISUSE for a place or a request that is none; else as
+ * lic_engine_enter(), and ends with lic_engine_leave(). */
+licet_status lic_stream_begin(licet_engine *engine, bool is_request_known, licet_stream **stream, lic_call *call,
+                              licet_error **error);
+
 /* A record of `size` bytes, zero but for its beginning; ends with licet_stream_release(). NULL: out of memory. */
 void *lic_stream_new(licet_engine *engine, const lic_stream_methods *methods, size_t size);
 

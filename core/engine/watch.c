@@ -491,13 +491,7 @@ licet_status licet_watch(licet_engine *engine, const licet_watch_request *reques
     lic_call     call;
     licet_status status;
 
-    lic_error_begin(error);
-    if (stream == NULL)
-        return lic_fail_record(error, "stream");
-    *stream = NULL;
-    if (!LIC_RECORD_KNOWN(request))
-        return lic_fail_record(error, "request");
-    status = lic_engine_enter(engine, &call, error);
+    status = lic_stream_begin(engine, LIC_RECORD_KNOWN(request), stream, &call, error);
     if (status != LICET_OK)
         return status;
     status = shape_check(request, engine->strict, error);
