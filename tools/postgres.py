@@ -94,6 +94,14 @@ def find_binaries() -> Path:
     return best
 
 
+def clock_setter() -> Path:
+    """The library that makes a process take another time for the present one."""
+    found = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+    if found is None:
+        raise NoPostgres("libfaketime is not here (Debian's package: libfaketime)")
+    return found
+
+
 def unprivileged_account() -> pwd.struct_passwd | None:
     """Whose the server's processes are; None: ours."""
     if os.geteuid() != 0:
@@ -120,7 +128,9 @@ def free_port() -> int:
 
 def plain_environment() -> dict[str, str]:
     """Without what would lead libpq or a server elsewhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG", "LD_PRELOAD"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG", "LD_PRELOAD"))
+    }
     return {**kept, "LC_ALL": "C", "TZ": "UTC"}
 
 
@@ -194,7 +204,7 @@ def keep(folder: Path) -> None:
 class PrivatePostgres:
     """Starts when entered (or by start()), ends when left (or by close()).
 
-    settings: of postgresql.conf. initialise: False leaves it to the caller to fill `data` before it starts. The thread
+    settings: of postgresql.conf. clock_offset_s: its wall clock minus ours. initialise: False leaves it to the caller to fill `data` before it starts. The thread
     that starts it has to outlive it: Linux counts its end as that of the server's parent.
     """
 
@@ -205,12 +215,14 @@ class PrivatePostgres:
         tcp: bool = False,
         settings: dict[str, str] | None = None,
         initialise: bool = True,
+        clock_offset_s: int = 0,
     ) -> None:
         self.binaries = find_binaries()
         self.account = unprivileged_account()
         self.tcp = tcp
         self.durable = durable
         self.settings = dict(settings or {})
+        self.clock_offset_s = clock_offset_s
         self.port = free_port()
         self.folder = new_folder()
         self.data = self.folder / "data"
@@ -285,9 +297,11 @@ class PrivatePostgres:
         settings["listen_addresses"] = "127.0.0.1" if self.tcp else ""
         options = [f"--{name}={value}" for name, value in settings.items()]
         command = [str(self.binaries / "postgres"), "-D", str(self.data), "-k", str(self.folder), "-p", str(self.port)]
+        how = self._as_account()
+        how["env"] = {**plain_environment(), **self._other_time()}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, *options], stdout=log, stderr=log, preexec_fn=self._die_with_us, **self._as_account()
+                [*command, *options], stdout=log, stderr=log, preexec_fn=self._die_with_us, **how
             )
         self._wait_until_ready()
         return self
@@ -419,6 +433,15 @@ class PrivatePostgres:
         if self.account is not None:
             how.update(user=self.account.pw_uid, group=self.account.pw_gid, extra_groups=[])
         return how
+
+    def _other_time(self) -> dict[str, str]:
+        if self.clock_offset_s == 0:
+            return {}
+        return {
+            "LD_PRELOAD": str(clock_setter()),
+            "FAKETIME": f"{self.clock_offset_s:+d}s",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
 
     def _die_with_us(self) -> None:
         """In the server's process: SIGQUIT when we end, whatever becomes of the keeper."""

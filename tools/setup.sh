@@ -53,6 +53,7 @@ look() {
         need util-linux on_path setarch
         need postgresql sh -c "ls /usr/lib/postgresql/*/bin/postgres"
         need pgbouncer test -x /usr/sbin/pgbouncer
+        need libfaketime sh -c "ls /usr/lib/*/faketime/libfaketime.so.1"
     fi
     if [ "$level" = fuzz ]; then
         need clang on_path clang

@@ -81,6 +81,7 @@ typedef struct lic_store_write {
     const lic_expectation *expectations;
     size_t                 expectation_count;
     lic_str                metadata; /* not given: none. Kept as long as changes are, or drops what is older */
+    bool                   is_timed; /* else the store's own time counts, which is not known here */
     lic_instant            now;      /* what has expired then matches no expectation */
 } lic_store_write;
 
@@ -187,12 +188,13 @@ struct lic_store {
     /* Until then (lic_boot_ms()) the graph's head is fresh enough for who does not ask for more. LIC_STORE_ALWAYS: the
      * head is the truth, whatever is asked for. */
     _Atomic uint64_t fresh_until_ms;
-    /* The store's clock minus lic_boot_ns(); LIC_STORE_HOST_CLOCK: it has none, or it is not known yet. */
+    /* The store's clock minus lic_boot_ns(), or one of the two below. */
     _Atomic int64_t clock_offset_ns;
 };
 
 #define LIC_STORE_ALWAYS UINT64_MAX
-#define LIC_STORE_HOST_CLOCK INT64_MIN
+#define LIC_STORE_HOST_CLOCK INT64_MIN      /* it has none: the host's counts */
+#define LIC_STORE_CLOCK_NOT_KNOWN INT64_MAX /* nobody has asked it, or its answers took too long to say anything */
 
 /* A part of the relationships at some revision, that was fetched for one request, and the schema in force there. A
  * snapshot of its graph holds it (as owner), and so may streams. */

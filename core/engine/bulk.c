@@ -463,7 +463,7 @@ static licet_status bulk_inside(const licet_engine *engine, const licet_check_re
     if (status == LICET_OK)
         status = snapshot == NULL ? bulk_pinned(&b, consistency, error) : bulk_at(&b, snapshot, error);
     lic_arena_free(&arena);
-    return status;
+    return lic_engine_end_moment(&b.moment, status, error);
 }
 
 static licet_status records_check(const licet_check_request *requests, const licet_result *results, size_t count,

@@ -64,6 +64,11 @@ static licet_status check_at(const licet_engine *engine, const lic_snapshot *sna
     eval.strict  = engine->strict;
     status       = lic_question_ask(&eval, &question, result, error);
     lic_arena_free(&arena);
+    if (status != LICET_OK)
+        return status;
+    status = lic_engine_end_moment(&moment, status, error);
+    if (status != LICET_OK)
+        licet_result_clear(result);
     return status;
 }
 

@@ -270,6 +270,8 @@ static int64_t store_now(const lic_store *store)
 {
     const int64_t offset = atomic_load_explicit(&store->clock_offset_ns, memory_order_relaxed);
 
+    if (offset == LIC_STORE_CLOCK_NOT_KNOWN)
+        return LIC_NO_TIME;
     return offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_boot_ns() + offset;
 }
 
@@ -278,9 +280,13 @@ int64_t lic_engine_now(licet_engine *engine)
     int64_t latest = atomic_load_explicit(&engine->latest_ns, memory_order_relaxed);
     int64_t now;
 
-    if (engine->clock.now != NULL)
-        return engine->clock.now(engine->clock.context);
+    if (engine->clock.now != NULL) {
+        now = engine->clock.now(engine->clock.context);
+        return now == LIC_NO_TIME ? now + 1 : now; /* whoever gives us a clock knows the time */
+    }
     now = store_now(engine->store);
+    if (now == LIC_NO_TIME)
+        return now;
     while (now > latest && !atomic_compare_exchange_weak_explicit(&engine->latest_ns, &latest, now,
                                                                   memory_order_relaxed, memory_order_relaxed)) {
     }
@@ -290,6 +296,25 @@ int64_t lic_engine_now(licet_engine *engine)
 int64_t lic_engine_now_of(void *engine)
 {
     return lic_engine_now(engine);
+}
+
+static licet_status fail_time(licet_error **error)
+{
+    return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                    "the database's clock is not known: what expires can not be judged");
+}
+
+licet_status lic_engine_instant(licet_engine *engine, lic_instant *now, licet_error **error)
+{
+    const int64_t ns = lic_engine_now(engine);
+
+    *now = lic_instant_of(ns);
+    return ns == LIC_NO_TIME ? fail_time(error) : LICET_OK;
+}
+
+licet_status lic_engine_end_moment(const lic_moment *moment, licet_status status, licet_error **error)
+{
+    return status == LICET_OK && moment->is_lost ? fail_time(error) : status;
 }
 
 /* ------------------------------------------------------------ consistency */

@@ -111,8 +111,11 @@ static inline const lic_program *lic_engine_program(const licet_engine *engine, 
 }
 
 /* Nanoseconds since 1970: what expirations are judged by, asked once per request. The system's clock may be put back;
- * to us it then stands still, so what has expired stays so. */
+ * to us it then stands still, so what has expired stays so. LIC_NO_TIME: the store has a clock that is not known. */
 int64_t lic_engine_now(licet_engine *engine);
+
+/* For what can't be judged without it: UNAVAILABLE then. */
+licet_status lic_engine_instant(licet_engine *engine, lic_instant *now, licet_error **error);
 
 int64_t lic_engine_now_of(void *engine); /* the same, as a lic_moment wants it */
 
@@ -122,7 +125,11 @@ static inline void lic_engine_begin_moment(const licet_engine *engine, lic_momen
     moment->now     = lic_engine_now_of;
     moment->source  = (void *)engine;
     moment->is_read = false;
+    moment->is_lost = false;
 }
+
+/* Of a request that has its answer: the status, or UNAVAILABLE if that hangs on a time which is not known. */
+licet_status lic_engine_end_moment(const lic_moment *moment, licet_status status, licet_error **error);
 
 /* Puts defaults in place of 0: INVALID_ARGUMENT (kind config). */
 licet_status lic_options_check(licet_options *options, licet_error **error);

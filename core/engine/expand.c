@@ -131,6 +131,7 @@ static licet_status expand_at(licet_tree *tree, const lic_snapshot *snapshot, co
     eval.moment = &moment;
     eval.strict = engine->strict;
     LIC_TRY(lic_expand(&eval, relation, node, TIMEOUT_MS, &tree->arena, &tree->tree, error));
+    LIC_TRY(lic_engine_end_moment(&moment, status, error));
     if (!name_all(tree, program, resource.id))
         status = lic_fail_memory(error);
 done:

@@ -244,6 +244,8 @@ static licet_status explain_question(telling *t, const lic_question *question, l
     eval.context = t->values;
     eval.strict  = engine->strict;
     status       = lic_explain(&eval, question->relation, question->node, &steps, error);
+    if (status == LICET_OK && moment.is_lost)
+        return lic_engine_end_moment(&moment, status, error);
     if (status == LICET_OUT_OF_MEMORY || tell(t, &steps))
         return status;
     if (error != NULL) {

@@ -214,6 +214,9 @@ static licet_status begin(impact *s, const licet_impact_request *request, licet_
         return status;
     lic_stream_keep(&s->base, &snapshot);
     lic_engine_unpin(&snapshot);
+    status = lic_engine_instant(s->base.engine, &s->now, error);
+    if (status != LICET_OK)
+        return status;
     lic_graph_lock(graph);
     status = begin_at(s, request, error);
     lic_graph_unlock(graph);
@@ -418,6 +421,7 @@ static licet_status decide(impact *s, const lic_snapshot *snapshot, licet_error 
     lic_engine_begin_moment(s->base.engine, &moment);
     LIC_TRY(look_up(s, s->before->program, snapshot, &moment, pair.before, kind->before, &before, error));
     LIC_TRY(look_up(s, s->after->program, snapshot, &moment, pair.after, kind->after, &after, error));
+    LIC_TRY(lic_engine_end_moment(&moment, status, error));
     status = compare_sides(s, &before, &after, error);
 done:
     return status;
@@ -606,7 +610,6 @@ static licet_status impact_new(licet_engine *engine, const licet_impact_request 
     if (s == NULL)
         return lic_fail_memory(error);
     s->left = request->limit == 0 ? UINT64_MAX : request->limit;
-    s->now  = lic_instant_of(lic_engine_now(engine));
     lic_arena_init(&s->arena, engine->memory);
     lic_arena_init(&s->page_arena, engine->memory);
     lic_arena_init(&s->decision_arena, engine->memory);

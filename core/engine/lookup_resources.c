@@ -164,7 +164,7 @@ static licet_status read_page(lookup *l, const lic_snapshot *snapshot, licet_err
     if (status == LICET_OK)
         status = lic_resources_page(&eval, l->target, &l->plan, from, wanted, &l->page_arena, &l->page, error);
     lic_arena_free(&arena);
-    return status;
+    return lic_engine_end_moment(&l->moment, status, error);
 }
 
 static licet_status fetch(lookup *l, licet_error **error)

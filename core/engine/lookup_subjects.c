@@ -168,7 +168,7 @@ static licet_status find_at(lookup *l, const lic_snapshot *snapshot, licet_error
     eval.strict  = engine->strict;
     status       = lic_lookup_subjects(&eval, l->relation, l->node, TIMEOUT_MS, &l->page, &l->arena, &l->answer, error);
     lic_arena_free(&arena);
-    return status;
+    return lic_engine_end_moment(&moment, status, error);
 }
 
 static licet_status find(lookup *l, licet_error **error)

@@ -88,6 +88,8 @@ static licet_status stream_fill(reading *stream, const licet_read_request *reque
     }
     if (status == LICET_OK && !keep_filter(stream))
         status = lic_fail_memory(error);
+    if (status == LICET_OK) /* not before: from its first answer on a database's clock is known */
+        status = lic_engine_instant(stream->base.engine, &stream->now, error);
     return status;
 }
 
@@ -166,7 +168,6 @@ static licet_status stream_new(licet_engine *engine, const licet_read_request *r
     if (stream == NULL)
         return lic_fail_memory(error);
     stream->is_export = is_export;
-    stream->now       = lic_instant_of(lic_engine_now(engine));
     stream->left      = request->limit == 0 ? UINT64_MAX : request->limit;
     stream->page_size = FIRST_PAGE;
     lic_arena_init(&stream->arena, engine->memory);

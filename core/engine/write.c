@@ -232,8 +232,8 @@ static licet_status judging_begin(writing *w)
     w->schema = (licet_schema *)lic_schemas_at(&engine->schemas, head.revision);
     licet_schema_retain(w->schema);
     lic_engine_unpin(&head);
-    w->write.schema = w->schema;
-    w->write.now    = lic_instant_of(lic_engine_now(engine));
+    w->write.schema   = w->schema;
+    w->write.is_timed = lic_engine_instant(engine, &w->write.now, NULL) == LICET_OK;
     return LICET_OK;
 }
 
@@ -435,11 +435,29 @@ licet_status licet_delete_relationships(licet_engine *engine, const licet_delete
 
 /* ------------------------------------------------------------------ schema */
 
+/* What no longer fits may go if it has expired, by the store's clock: that is known once the store has answered. Where it
+ * still is not, nothing has. */
+static licet_status learn_time(licet_engine *engine, lic_instant *now, licet_error **error)
+{
+    licet_status status = LICET_OK;
+    lic_snapshot head;
+
+    if (lic_engine_instant(engine, now, NULL) == LICET_OK)
+        return LICET_OK;
+    status = lic_engine_pin_newest(engine, &head, error);
+    if (status == LICET_OK) {
+        lic_engine_unpin(&head);
+        (void)lic_engine_instant(engine, now, NULL);
+    }
+    return status;
+}
+
 static licet_status write_schema(licet_engine *engine, licet_str text, licet_token *token, licet_error **error)
 {
     licet_schema_request request = LICET_SCHEMA_REQUEST_INIT;
     lic_store_outcome    outcome = { .revision = 0 };
     licet_schema        *schema  = NULL;
+    lic_instant          now;
     licet_status         status;
 
     request.text   = text;
@@ -448,8 +466,9 @@ static licet_status write_schema(licet_engine *engine, licet_str text, licet_tok
     status = lic_schema_new(engine->memory, engine->names, &request, &schema, error);
     lic_graph_unlock(engine->graph);
     if (status == LICET_OK)
-        status = engine->store->methods->replace_schema(engine->store, &schema, lic_instant_of(lic_engine_now(engine)),
-                                                        &outcome, error);
+        status = learn_time(engine, &now, error);
+    if (status == LICET_OK)
+        status = engine->store->methods->replace_schema(engine->store, &schema, now, &outcome, error);
     licet_schema_release(schema);
     if (status == LICET_OK && token != NULL)
         lic_engine_outcome_token(engine, &outcome, token);

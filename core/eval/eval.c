@@ -621,7 +621,7 @@ static bool fits(const lic_program *program, const lic_relation *relation, lic_r
 
 static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
 {
-    lic_moment  own    = { NULL, NULL, false, 0, 0 };
+    lic_moment  own    = { .now = NULL };
     lic_moment *moment = eval->moment == NULL ? &own : eval->moment;
 
     if (attribute->expires_at_s == LIC_NEVER_EXPIRES)
@@ -632,6 +632,7 @@ static bool has_expired(const lic_eval *eval, const lic_attribute *attribute)
         moment->seconds     = now / NS_PER_S - (now % NS_PER_S < 0);
         moment->nanoseconds = (uint32_t)((now % NS_PER_S + NS_PER_S) % NS_PER_S);
         moment->is_read     = true;
+        moment->is_lost     = now == LIC_NO_TIME;
     }
     return lic_attribute_expired(attribute, moment->seconds, moment->nanoseconds);
 }

@@ -44,7 +44,11 @@ typedef struct lic_moment {
     bool     is_read;
     int64_t  seconds;
     uint32_t nanoseconds;
+    bool     is_lost; /* it was asked for and is not known: what was made of rows that expire is no answer */
 } lic_moment;
+
+/* Of a clock that is not known. */
+#define LIC_NO_TIME INT64_MIN
 
 typedef struct lic_outcomes   lic_outcomes;
 typedef struct lic_eval_memo  lic_eval_memo;

@@ -97,6 +97,7 @@ static licet_status check(const lic_expectations *run, const lic_assertion *asse
     eval.context = &values;
     eval.strict  = run->engine->strict;
     LIC_TRY(lic_eval_check(&eval, question.relation, question.node, &answer, error));
+    LIC_TRY(lic_engine_end_moment(&moment, status, error));
     *value = answer.value;
     if (answer.value == LIC_IF)
         LIC_TRY(lic_condition_decide(&eval, answer.condition, value, &missing, error));

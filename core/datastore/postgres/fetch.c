@@ -5,6 +5,7 @@
 #include "datastore/postgres/migration.h"
 #include "datastore/postgres/prefetch.h"
 #include "datastore/postgres/rows.h"
+#include "datastore/postgres/standing.h"
 #include "datastore/postgres/state.h"
 
 #define MOST_ROWS 1000000u /* as the steps that one check may take */
@@ -178,13 +179,17 @@ static licet_status read_version(lic_pg_store *store, lic_pg_link *link, lic_pg_
     PGresult       *result = NULL;
     lic_pg_identity known;
     lic_str         mark;
+    int64_t         clock_us;
     int64_t         number;
+    const int64_t   asked_ns = lic_boot_ns();
     licet_status    status = lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error);
 
     if (status != LICET_OK)
         return status;
-    if (PQntuples(result) == 1 && lic_pg_get_bytes(result, 0, 2, &mark) && mark.size == LIC_PG_MARK_BYTES &&
+    if (PQntuples(result) == 1 && lic_pg_get_time_us(result, 0, 1, &clock_us) &&
+        lic_pg_get_bytes(result, 0, 2, &mark) && mark.size == LIC_PG_MARK_BYTES &&
         lic_pg_get_i64(result, 0, 4, &number)) {
+        lic_pg_set_clock(store, asked_ns, clock_us);
         *version = (uint64_t)number;
         memcpy(identity->mark, mark.data, mark.size);
         if (lic_pg_follow_identity(store, &known) && memcmp(known.mark, mark.data, mark.size) != 0)

@@ -6,6 +6,7 @@
  * that the token's snapshot shows. */
 #include "base/clock.h"
 #include "datastore/postgres/rows.h"
+#include "datastore/postgres/standing.h"
 #include "datastore/postgres/state.h"
 
 #define MOST_CHANGES 100000 /* in memory at once, while the stream is not asked for them */
@@ -211,13 +212,6 @@ static licet_status take_answer(const resuming *r, const PGresult *result)
 
 /* ------------------------------------------------------------------- the whole */
 
-static lic_instant database_now(const lic_pg_store *store)
-{
-    const int64_t offset = atomic_load_explicit(&store->base.clock_offset_ns, memory_order_relaxed);
-
-    return lic_instant_of(offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_boot_ns() + offset);
-}
-
 /* Both ends, by the token and by the graph. */
 static licet_status find_ends(resuming *r, lic_str since, const lic_snapshot *snapshot, lic_arena *arena)
 {
@@ -276,7 +270,7 @@ licet_status lic_pg_difference(lic_store *base, lic_str since, const lic_snapsho
     lic_arena_init(&own, store->host.memory);
     r.reader = (lic_pg_reader){ .host    = &store->host,
                                 .program = lic_schemas_at(store->host.schemas, snapshot->revision)->program,
-                                .now     = database_now(store),
+                                .now     = lic_pg_now(store),
                                 .arena   = &own };
     status   = find_ends(&r, since, snapshot, &own);
     if (status == LICET_OK)

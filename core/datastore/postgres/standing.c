@@ -27,8 +27,8 @@ static licet_status fail_answer(licet_error **error)
 
 /* ------------------------------------------------------------------- the clock */
 
-/* The database's, as of the middle of the round trip; of one that took long nothing can be said. */
-static void set_clock(lic_pg_store *store, int64_t asked_ns, int64_t clock_us)
+/* Of a round trip that took long nothing can be said. */
+void lic_pg_set_clock(lic_pg_store *store, int64_t asked_ns, int64_t clock_us)
 {
     const int64_t answered_ns = lic_boot_ns();
 
@@ -37,11 +37,11 @@ static void set_clock(lic_pg_store *store, int64_t asked_ns, int64_t clock_us)
                               memory_order_relaxed);
 }
 
-static lic_instant database_now(const lic_pg_store *store)
+lic_instant lic_pg_now(const lic_pg_store *store)
 {
     const int64_t offset = atomic_load_explicit(&store->base.clock_offset_ns, memory_order_relaxed);
 
-    return lic_instant_of(offset == LIC_STORE_HOST_CLOCK ? lic_wall_ns() : lic_boot_ns() + offset);
+    return lic_instant_of(offset == LIC_STORE_CLOCK_NOT_KNOWN ? 0 : lic_boot_ns() + offset);
 }
 
 /* ------------------------------------------------------------------- standing */
@@ -360,7 +360,7 @@ static licet_status take_changes(lic_pg_store *store, lic_pg_link *link, const P
         !lic_pg_get_bytes(result, 0, 2, &mark) || !lic_pg_get_i64(result, 0, 3, &horizon) ||
         !lic_pg_get_i64(result, 0, 4, &version))
         return fail_answer(error);
-    set_clock(store, store->follower.asked_ns, clock_us);
+    lic_pg_set_clock(store, store->follower.asked_ns, clock_us);
     if (is_nothing_new(&store->follower.standing, result))
         return LICET_OK;
     *too_much = PQntuples(result) >= LIC_PG_MOST_CHANGES || !is_comparable(&store->follower.standing, mark, horizon);
@@ -368,7 +368,7 @@ static licet_status take_changes(lic_pg_store *store, lic_pg_link *link, const P
         return LICET_OK;
     lic_arena_init(&c.arena, store->host.memory);
     lic_map_init(&c.keys, store->host.memory, lic_random_key());
-    c.reader = (lic_pg_reader){ .host = &store->host, .now = database_now(store), .arena = &c.arena };
+    c.reader = (lic_pg_reader){ .host = &store->host, .now = lic_pg_now(store), .arena = &c.arena };
     status   = change(&c, link, wait, (uint64_t)version);
     lic_store_changes_end(c.changes, c.count);
     licet_schema_release(c.schema);
@@ -445,7 +445,7 @@ static licet_status take_probe(lic_pg_store *store, const PGresult *result, bool
         return fail_answer(error);
     *same = lic_str_equal(wire, store->follower.standing.wire);
     note_news(&store->follower.standing, *same);
-    set_clock(store, store->follower.asked_ns, clock_us);
+    lic_pg_set_clock(store, store->follower.asked_ns, clock_us);
     return LICET_OK;
 }
 
@@ -525,7 +525,7 @@ static licet_status load_all(lic_pg_store *store, lic_pg_link *link, const lic_p
     licet_status     status;
 
     f->standing.is_loaded = false;
-    LIC_TRY(lic_pg_load_rows(store, link, begin, database_now(store), wait, error));
+    LIC_TRY(lic_pg_load_rows(store, link, begin, lic_pg_now(store), wait, error));
     LIC_TRY(keep_snapshot(store, begin->wire, error));
     set_schema(store, begin->version);
     f->standing.is_loaded = true;
@@ -550,7 +550,7 @@ static licet_status read_begin(lic_pg_store *store, const PGresult *result, lic_
         begin->key.size != LIC_PG_KEY_BYTES)
         return fail_answer(error);
     begin->version = (uint64_t)version;
-    set_clock(store, store->follower.asked_ns, clock_us);
+    lic_pg_set_clock(store, store->follower.asked_ns, clock_us);
     return LICET_OK;
 }
 

@@ -16,6 +16,11 @@ licet_status lic_pg_ask(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait
 licet_status lic_pg_take_answer(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, bool *too_much,
                                 licet_error **error);
 
+/* The database's clock, as it was in the middle of a round trip that began at asked_ns (lic_boot_ns()). */
+void lic_pg_set_clock(lic_pg_store *store, int64_t asked_ns, int64_t clock_us);
+/* By the same; 1970 while it is not known: then nothing has expired. */
+lic_instant lic_pg_now(const lic_pg_store *store);
+
 void lic_pg_standing_free(lic_pg_store *store);
 
 #endif

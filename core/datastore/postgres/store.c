@@ -244,7 +244,7 @@ licet_status lic_postgres_store_new(const lic_store_host *host, licet_str uri, c
     *store = NULL;
     if (made == NULL)
         return lic_fail_memory(error);
-    made->base = (lic_store){ &methods, 0, LIC_STORE_HOST_CLOCK };
+    made->base = (lic_store){ &methods, 0, LIC_STORE_CLOCK_NOT_KNOWN };
     made->host = *host;
     made->bell = (lic_pg_bell){ .read_end = -1, .write_end = -1 };
     lic_arena_init(&made->arena, host->memory);

@@ -153,9 +153,13 @@ licet_status lic_pg_apply(lic_store *base, const lic_store_write *write, lic_sto
     return status;
 }
 
-/* Down to the microsecond: the server would round. */
-static void print_now(lic_instant now, lic_text *out)
+/* Down to the microsecond: the server would round. Nothing: its own clock counts. */
+static void print_now(const lic_store_write *write, lic_text *out)
 {
+    lic_instant now = write->now;
+
+    if (!write->is_timed)
+        return;
     now.nanoseconds -= now.nanoseconds % 1000;
     lic_instant_print(now, out);
     lic_text_add_char(out, '\0');
@@ -170,7 +174,7 @@ licet_status lic_pg_erase(lic_store *base, const lic_store_write *write, const l
 
     w.limit = erasure->limit;
     lic_pg_request_erase(&w.request, write, erasure);
-    print_now(write->now, &w.now);
+    print_now(write, &w.now);
     status = commit_statement(store, &w, write->schema, outcome, error);
     writing_free(&w);
     return status;

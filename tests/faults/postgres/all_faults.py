@@ -18,6 +18,7 @@ PROGRAMS = (
     "frozen",
     "new_enemy",
     "interleaved",
+    "clocks",
     "forks",
     "prefork",
     "failovers",
