@@ -6,7 +6,7 @@ FUZZ_TIME ?= 60
 PYTHON := .venv/bin/python
 IN_TREE := eval "$$(tools/env.sh)" &&
 
-.PHONY: help build setup-build setup-test setup-fuzz native python env demo test faults bench tsan asan lint fuzz fuzz-keep format clean
+.PHONY: help build setup-build setup-test setup-fuzz native python env demo test faults bench compare scale tsan asan lint fuzz fuzz-keep format clean
 
 help:
 	@echo 'make demo     build, then a short demonstration from Python and from Lua'
@@ -15,6 +15,8 @@ help:
 	@echo 'make build    the C library, the Lua modules, and .venv with the Python package'
 	@echo 'make env      shell lines that make these findable: eval "$$(make env)"'
 	@echo 'make bench    measures checks from C, Python and Lua'
+	@echo 'make compare  licet beside SpiceDB and others, in one run (QUICK=1: two minutes; BENCH_TIME, BENCH_WARMUP)'
+	@echo 'make scale    how times and memory grow, up to 10 million relationships (QUICK=1)'
 	@echo 'make tsan     the C tests under the thread sanitizer'
 	@echo 'make asan     the C, Python and Lua tests under the address and undefined-behaviour sanitizers'
 	@echo 'make lint     formatting, warnings of several tools'
@@ -76,6 +78,13 @@ bench: build
 	@echo '==> Building the benchmarks' >&2
 	@cmake --build --preset release -j $(JOBS) --target bench
 	@$(IN_TREE) tools/run_benches.sh
+
+compare: setup-build
+	@python3 bench/compare $(if $(QUICK),--quick) --json build/compare.json --svg build/compare.svg
+
+scale: setup-build
+	@python3 bench/compare/prepare.py
+	@.venv-bench/bin/python bench/scale $(if $(QUICK),--quick) --json build/scale.json --charts build/scale
 
 format: setup-test
 	@find core bindings tests bench examples \( -name '*.[ch]' -o -name '*.cc' \) ! -path core/include/licet.h ! -name '*_table.h' \

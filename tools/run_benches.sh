@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs every benchmark there is: the C programs, then the scripts for Python, Lua 5.4 and LuaJIT.
+# Runs the benchmarks that need nothing else: the C programs, then the scripts for Python, Lua 5.4 and LuaJIT. Beside them
+# there are `make compare` and `make scale`.
 # Numbers mean something on an idle machine only.
 set -u
 cd "$(dirname "$0")/.."
@@ -17,6 +18,7 @@ for source in bench/*.c; do
     program=build/release/bench/$(basename "$source" .c)
     [ -x "$program" ] || continue
     case $program in
+    */caller) ;; # a part of bench/compare
     */postgres) measure python3 tools/postgres.py run -- "$program" ;; # a server of its own
     *) measure "$program" ;;
     esac

@@ -1,6 +1,7 @@
 """What the comparison needs beside this tree: a Python environment of its own, built programs, the SpiceDB server.
 
-Runs in whatever Python started the comparison, so it uses nothing but the standard library.
+Runs in whatever Python started the comparison, so it uses nothing but the standard library. As a program it makes the
+environment, and nothing else.
 """
 
 from __future__ import annotations
@@ -123,3 +124,7 @@ def spicedb_binary() -> Path:
     built.parent.mkdir(parents=True, exist_ok=True)
     run([go, "install", f"{SPICEDB_PACKAGE}@{SPICEDB_VERSION}"], env={**os.environ, "GOBIN": str(built.parent)})
     return built
+
+
+if __name__ == "__main__":
+    make_environment()

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,12 @@ class Postgres:
             cursor = connection.execute(sql)
             row = cursor.fetchone() if cursor.description else None
             return str(row[0]) if row else ""
+
+    def copy(self, database: str, table: str, rows: Iterable[tuple[str, ...]]) -> None:
+        with psycopg.connect(self.uri(database)) as connection:
+            with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
 
     def make_database(self, name: str) -> str:
         """Anew, and returns its URI."""

@@ -81,6 +81,9 @@ class System:
         """By the way that is timed. Raises what the system does; never guesses."""
         raise NotImplementedError
 
+    def answers(self, requests: Sequence[Request], consistency: str) -> list[Answer]:
+        return [self.answer(request, consistency) for request in requests]
+
     def time(
         self, requests: Sequence[Request], consistency: str, callers: int, warmup_s: float, time_s: float
     ) -> Timing:

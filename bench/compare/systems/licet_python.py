@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import licet
-from systems.base import FULL, Answer, Bulk, Check, InPython, Lookup, Request
+from systems.base import FULL, Answer, Bulk, Check, InPython, Request
 from systems.licet_store import LicetStore
 from world import World
 

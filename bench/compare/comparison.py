@@ -1,0 +1,399 @@
+"""The run: opens all systems, compares their answers, and times them in turns, phase by phase."""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+
+import report
+from prepare import ROOT, say
+from servers import Postgres, SpiceDBServer
+from systems import floors
+from systems.base import DEFAULT, FULL, Answer, Request, System, Timing, Unavailable
+from systems.licet_programs import LicetInC, LicetInLua, LicetPrefetching
+from systems.licet_python import LicetInPython
+from systems.licet_store import LicetStore
+from systems.spicedb import SpiceDBOverGRPC, SpiceDBOverHTTP
+from world import Question, Scenario, World, make_world
+
+CALLERS = (1, 8)
+FORMS = ("repeated", "varied")
+WRITE_EVERY_S = 1.0
+FIRST_WRITE_S = 0.5
+WRITING_TIME_S = 1.0  # at least so long, or no write would happen
+
+# What waits for nothing and nobody repeats itself soon: a fifth of the time does, though not less than SHORTEST_S.
+IN_PROCESS_SHARE, SHORTEST_S = 0.2, 0.1
+
+# What --quick leaves out.
+QUICK_REQUESTS, QUICK_CHURN = 100, 10_000
+QUICK = (
+    f"--quick: varied requests alone, {QUICK_REQUESTS} of each kind; a churn of {QUICK_CHURN:,}; one caller alone over HTTP, "
+    "in prefetch mode and while there are writes; HTTP in the idle and the default tables alone; prefetch mode in the idle "
+    "ones; short times."
+)
+
+# Systems of others, by module and class. Those whose packages can't be had are told of and left out.
+PEERS = (
+    ("systems.spicedb_embedded", "EmbeddedSpiceDB"),
+    ("systems.casbin", "CasbinByRoles"),
+    ("systems.casbin", "CasbinGraph"),
+    ("systems.cedar", "Cedar"),
+    ("systems.lua_casbin", "LuaCasbin"),
+    ("systems.lua_casbin", "LuaCasbinCached"),
+)
+
+
+@dataclass
+class Settings:
+    quick: bool
+    time_s: float
+    warmup_s: float
+    systems: Sequence[str] = ()  # words, one of which a system's name or language contains; empty: all
+    phases: Sequence[str] = tuple(report.PHASES)
+
+
+@dataclass
+class Field:
+    """All that takes part."""
+
+    world: World
+    systems: list[System] = field(default_factory=list)
+    floors: list[floors.Floor] = field(default_factory=list)
+    unavailable: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+class Disagreement(Exception):
+    """A system's answer is not the expected one."""
+
+
+# ------------------------------------------------------------------- opening
+
+
+def peers(unavailable: dict[str, str]) -> Iterator[System]:
+    for module, name in PEERS:
+        try:
+            yield getattr(importlib.import_module(module), name)()
+        except (ImportError, Unavailable) as failure:
+            unavailable[name] = str(failure)
+
+
+def is_wanted(system: System, words: Sequence[str]) -> bool:
+    told = f"{system.name} {system.caller}".lower()
+    return not words or any(word.lower() in told for word in words)
+
+
+def open_one(stack: ExitStack, thing: System | floors.Floor, all_: Field) -> bool:
+    say(f"Opening {thing.name} ({thing.caller})")
+    stack.callback(thing.close)
+    try:
+        thing.open(all_.world)
+    except Unavailable as failure:
+        all_.unavailable[f"{thing.name} ({thing.caller})"] = str(failure)
+        return False
+    return True
+
+
+def open_field(stack: ExitStack, settings: Settings) -> Field:
+    all_ = Field(smaller(make_world()) if settings.quick else make_world())
+    postgres = Postgres()
+    stack.callback(postgres.close)
+    all_.versions["Postgres"] = postgres.version + (" (private)" if postgres.is_private else " (of PGHOST)")
+    store, tables = LicetStore(postgres), floors.PlainTables(postgres)
+    stack.callback(store.close)
+    systems: list[System] = []
+    more_floors: list[floors.Floor] = []
+    try:
+        server = SpiceDBServer(postgres)
+        stack.callback(server.close)
+        over_grpc = SpiceDBOverGRPC(server)
+        systems += [over_grpc, SpiceDBOverHTTP(over_grpc)]
+        more_floors += [floors.EmptyGRPC(over_grpc), floors.EmptyHTTP(over_grpc)]
+        all_.versions["SpiceDB"] = server.address.version
+        if not server.is_ours:
+            all_.notes.append(
+                "This SpiceDB was running before: on which Postgres, and how it is set up, is its own affair."
+            )
+    except Unavailable as failure:
+        all_.unavailable["SpiceDB"] = str(failure)
+    systems += [LicetInPython(store), LicetInC(store), LicetPrefetching(store)]
+    systems += [LicetInLua(store, "lua5.4"), LicetInLua(store, "luajit"), floors.HandWritten(tables)]
+    systems += peers(all_.unavailable)
+    for system in systems:
+        if is_wanted(system, settings.systems) and open_one(stack, system, all_):
+            all_.systems.append(system)
+    for floor in [*floors.of_here(tables), *more_floors]:
+        if open_one(stack, floor, all_):
+            all_.floors.append(floor)
+    return all_
+
+
+def smaller(world: World) -> World:
+    scenarios = {name: replace(one, varied=one.varied[:QUICK_REQUESTS]) for name, one in world.scenarios.items()}
+    return replace(world, scenarios=scenarios, churn=world.churn[:QUICK_CHURN])
+
+
+# ------------------------------------------------------------------- answers
+
+
+def short(answer: Answer) -> str:
+    return repr(sorted(answer) if isinstance(answer, frozenset) else answer)[:500]
+
+
+def compare_answers(system: System, scenario: Scenario, level: str) -> None:
+    questions = [scenario.repeated, *scenario.varied]
+    told = system.answers([question.request for question in questions], level)
+    for question, answer in zip(questions, told, strict=True):
+        if answer != question.expected:
+            raise Disagreement(
+                f"{system.name} ({system.caller}), {scenario.name}, {level} consistency: {question.request}\n"
+                f"  answers  {short(answer)}\n  expected {short(question.expected)}"
+            )
+
+
+def compare_all_answers(all_: Field, levels: frozenset[str]) -> None:
+    for system in all_.systems:
+        say(f"Comparing the answers of {system.name} ({system.caller})")
+        for scenario in all_.world.scenarios.values():
+            for level in sorted(system.consistencies & levels):
+                if scenario.name in system.scenarios:
+                    compare_answers(system, scenario, level)
+
+
+# ------------------------------------------------------------------- timing
+
+
+class Writer:
+    """A small write every second, over a connection of its own, while something is timed."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.written = 0
+
+    @contextmanager
+    def writing(self, write_one: Callable[[str], None]) -> Iterator[None]:
+        stop = threading.Event()
+        failures: list[BaseException] = []
+
+        def write_on() -> None:
+            due = time.monotonic() + FIRST_WRITE_S
+            try:
+                while not stop.wait(max(0.0, due - time.monotonic())):
+                    due += WRITE_EVERY_S
+                    self.written += 1
+                    write_one(self.world.small_write(self.written))
+            except BaseException as failure:  # told by the thread that waits for us
+                failures.append(failure)
+
+        thread = threading.Thread(target=write_on)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+        for failure in failures:
+            raise failure
+
+
+def requests_of(scenario: Scenario, form: str) -> list[Request]:
+    questions: Sequence[Question] = scenario.varied if form == "varied" else [scenario.repeated]
+    return [question.request for question in questions]
+
+
+def phases_of(system: System) -> frozenset[str]:
+    """Where its figures say something new."""
+    if isinstance(system, SpiceDBOverHTTP):
+        return frozenset({"idle", "default", "churned"})
+    if isinstance(system, LicetPrefetching):
+        return frozenset({"idle", "churned"})
+    if isinstance(system, (LicetInLua, floors.HandWritten)):
+        return frozenset({"idle", "default"})
+    return frozenset(report.PHASES)
+
+
+@dataclass
+class Place:
+    """Where in the tables: one of them, all but the scenario."""
+
+    phase: str
+    callers: int
+    form: str
+
+    @property
+    def level(self) -> str:
+        return DEFAULT if self.phase == "default" else FULL
+
+
+def is_left_out(system: System, place: Place) -> bool:
+    """By --quick; QUICK says so."""
+    if place.form == "repeated" or (place.callers > 1 and place.phase == "writes"):
+        return True
+    if isinstance(system, SpiceDBOverHTTP):
+        return place.callers > 1 or place.phase == "churned"
+    return isinstance(system, LicetPrefetching) and (place.callers > 1 or place.phase == "churned")
+
+
+class Run:
+    def __init__(self, all_: Field, settings: Settings) -> None:
+        self.all, self.settings = all_, settings
+        self.writer = Writer(all_.world)
+        self.figures: list[report.Figure] = []
+
+    def places(self) -> Iterator[Place]:
+        for phase in report.PHASES:
+            if phase in self.settings.phases:
+                for callers in CALLERS:
+                    for form in FORMS:
+                        yield Place(phase, callers, form)
+
+    def is_due(self, system: System, place: Place) -> bool:
+        if place.level not in system.consistencies or place.callers > system.most_callers:
+            return False
+        return place.phase in phases_of(system) and not (self.settings.quick and is_left_out(system, place))
+
+    def run(self) -> None:
+        compare_all_answers(self.all, frozenset({FULL, DEFAULT}))
+        churned = False
+        for place in self.places():
+            if place.phase == "churned" and not churned:
+                self.churn()
+                churned = True
+            if any(self.is_due(system, place) for system in self.all.systems):
+                say(f"{report.PHASES[place.phase]}; {report.callers_of(place.callers)}, {place.form}")
+                self.fill(place)
+
+    def churn(self) -> None:
+        """Each database once; then all answers again."""
+        say(f"Granting and revoking {len(self.all.world.churn):,} relationships")
+        for kind in (SpiceDBOverGRPC, LicetInPython):
+            for system in self.all.systems:
+                if isinstance(system, kind):
+                    system.churn(self.all.world.churn)
+        compare_all_answers(self.all, frozenset({FULL}))
+
+    def fill(self, place: Place) -> None:
+        around = [one for one in self.all.floors if place.level in one.levels and place.callers <= one.most_callers]
+        for floor in around:
+            if not floor.each_time:
+                self.time_floor(floor, place, "")
+        for scenario in self.all.world.scenarios.values():
+            for floor in around:
+                if floor.each_time:
+                    self.time_floor(floor, place, scenario.name)
+            for system in self.all.systems:
+                if scenario.name in system.scenarios and self.is_due(system, place):
+                    self.time_system(system, place, scenario)
+
+    def seconds(self, in_process: bool) -> tuple[float, float]:
+        warmup_s, time_s = self.settings.warmup_s, self.settings.time_s
+        if not in_process:
+            return warmup_s, time_s
+        return warmup_s * IN_PROCESS_SHARE, max(min(time_s, SHORTEST_S), time_s * IN_PROCESS_SHARE)
+
+    def time_floor(self, floor: floors.Floor, place: Place, scenario: str) -> None:
+        timing = floor.time(place.callers, *self.seconds(in_process=not floor.each_time))
+        self.keep(place, scenario, floor.key, floor.name, floor.caller, timing)
+
+    def time_system(self, system: System, place: Place, scenario: Scenario) -> None:
+        of_server = isinstance(system, (SpiceDBOverGRPC, SpiceDBOverHTTP))
+        warmup_s, time_s = self.seconds(in_process=place.level == DEFAULT and not of_server)
+        with ExitStack() as stack:
+            if place.phase == "writes":
+                time_s = max(time_s, WRITING_TIME_S)
+                stack.enter_context(self.writer.writing(system.write_one))
+            timing = system.time(requests_of(scenario, place.form), place.level, place.callers, warmup_s, time_s)
+        self.keep(place, scenario.name, "", system.name, system.caller, timing)
+
+    def keep(self, place: Place, scenario: str, floor: str, name: str, caller: str, timing: Timing) -> None:
+        where = {"phase": place.phase, "callers": place.callers, "form": place.form, "scenario": scenario}
+        self.figures.append({**where, "floor": floor, "system": name, "caller": caller, **asdict(timing)})
+
+
+# ------------------------------------------------------------------- where, with what
+
+
+def first_line(*command: str) -> str:
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return (done.stdout or done.stderr).strip().split("\n")[0]
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def machine() -> dict[str, str]:
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "processor": processor(),
+        "processors": str(os.cpu_count()),
+        "memory": f"{pages / 2**30:.1f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "load before": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+    }
+
+
+def versions() -> dict[str, str]:
+    found = {"Python": platform.python_version(), "C compiler": first_line("cc", "--version")}
+    for package in ("licet", "grpcio", "authzed", "psycopg", "casbin", "pycasbin", "cedarpy", "spicedb-embedded"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    found["Lua"], found["LuaJIT"] = first_line("lua5.4", "-v"), first_line("luajit", "-v")
+    return {name: version for name, version in found.items() if version}
+
+
+def commit() -> str:
+    changed = " with changes" if first_line("git", "status", "--porcelain", "--untracked-files=no") else ""
+    return first_line("git", "rev-parse", "HEAD") + changed
+
+
+def compare(settings: Settings) -> report.Result:
+    before, began = machine(), time.monotonic()
+    with ExitStack() as stack:
+        all_ = open_field(stack, settings)
+        run = Run(all_, settings)
+        run.run()
+        lacks = {system.name: system.lacks for system in all_.systems if system.lacks}
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "command": " ".join(["python", "bench/compare", *sys.argv[1:]]),
+        "commit": commit(),
+        "machine": before,
+        "versions": {**versions(), **all_.versions},
+        "settings": {
+            "time_s": settings.time_s,
+            "warmup_s": settings.warmup_s,
+            "quick": settings.quick,
+            "relationships": len(all_.world.relationships),
+            "churn": len(all_.world.churn),
+            "requests": {name: len(one.varied) for name, one in all_.world.scenarios.items()},
+        },
+        "took_s": round(time.monotonic() - began, 1),
+        "unavailable": all_.unavailable,
+        "lacks": lacks,
+        "notes": [*([QUICK] if settings.quick else []), *all_.notes],
+        "figures": run.figures,
+    }
