@@ -139,8 +139,10 @@ def configure_and_build(preset: str) -> Count:
 
 
 def build() -> Count:
-    """The release library, the Lua modules and .venv, as users get them."""
-    return one(run(["make", "build"], quiet=True))
+    """The release library, the Lua modules and .venv, as users get them; and the benchmarks, which nothing else builds."""
+    total = one(run(["make", "build"], quiet=True))
+    total.add(one(run(["cmake", "--build", "--preset", "release", "-j", JOBS, "--target", "bench"], quiet=True)))
+    return total
 
 
 # ----------------------------------------------------------------------- C
@@ -223,7 +225,7 @@ def pytest(name: str, folders: list[str], env: dict[str, str] | None = None) -> 
 
 
 def python_tests() -> Count:
-    return pytest("python", ["tests/python", "tests/docs", "tests/packaging"])
+    return pytest("python", ["tests/python", "tests/docs", "tests/packaging", "tests/bench"])
 
 
 def stub_check() -> Count:

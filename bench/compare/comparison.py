@@ -156,7 +156,8 @@ def short(answer: Answer) -> str:
 def compare_answers(system: System, scenario: Scenario, level: str) -> None:
     questions = [scenario.repeated, *scenario.varied]
     told = system.answers([question.request for question in questions], level)
-    for question, answer in zip(questions, told, strict=True):
+    assert len(told) == len(questions)
+    for question, answer in zip(questions, told):
         if answer != question.expected:
             raise Disagreement(
                 f"{system.name} ({system.caller}), {scenario.name}, {level} consistency: {question.request}\n"

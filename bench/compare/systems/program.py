@@ -92,7 +92,7 @@ class Program(System):
         assert self.process is not None
         self.process.give(requests)
         told = self.process.ask(f"answer {consistency}")
-        return [answer_from(request, answer) for request, answer in zip(requests, told, strict=True)]
+        return [answer_from(request, answer) for request, answer in zip(requests, told)]
 
     def time(
         self, requests: Sequence[Request], consistency: str, callers: int, warmup_s: float, time_s: float
