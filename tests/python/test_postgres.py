@@ -94,6 +94,17 @@ def test_doctor_finds_that_nothing_was_migrated(postgres_uri, postgres_schema):
     assert "error" in {finding.level for finding in report.findings}
 
 
+def test_a_schema_with_a_nul_is_refused_for_that(engine):
+    before = engine.read_schema().text
+    with pytest.raises(licet.SchemaError) as caught:
+        engine.write_schema("// note\0 hidden\n" + SCHEMA)
+    assert (caught.value.kind, caught.value.message) == (
+        "encoding",
+        "a NUL, at byte 7 of the schema: Postgres can not store it",
+    )
+    assert engine.read_schema().text == before
+
+
 # ------------------------------------------------------------------------ without waiting
 
 

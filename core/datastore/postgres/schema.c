@@ -169,12 +169,24 @@ done:
     return status;
 }
 
+static licet_status check_text(lic_str text, licet_error **error)
+{
+    const char *nul = text.size == 0 ? NULL : memchr(text.data, '\0', text.size);
+
+    return nul == NULL
+               ? LICET_OK
+               : lic_fail(error, LICET_SCHEMA_ERROR, LICET_KIND_ENCODING, LIC_NOWHERE,
+                          "a NUL, at byte %zu of the schema: Postgres can not store it", (size_t)(nul - text.data));
+}
+
 /* Takes *schema where it succeeds: the graph gets one of its own, by the follower, as other processes do. */
 static licet_status change(changing *c, licet_schema **schema, lic_store_outcome *outcome, licet_error **error)
 {
     lic_pg_commit commit = lic_pg_commit_of(c->store, run_change, c);
-    licet_status  status;
+    licet_status  status = check_text(c->schema->text, error);
 
+    if (status != LICET_OK)
+        return status;
     lic_text_init(&c->request, c->store->host.memory);
     lic_pg_request_schema(&c->request, c->schema);
     lic_text_add_char(&c->request, '\0');
