@@ -66,6 +66,7 @@ class Engine:
 
     def __init__(self, engine: licet.Engine, schema: str) -> None:
         self.engine, self.schema = engine, schema
+        self.owner = os.getpid()
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.engine, name)
@@ -78,9 +79,11 @@ class Engine:
         self.close()
 
     def close(self) -> None:
+        """In the child of a fork the tables are still its parent's."""
         if not self.engine.closed:
             self.engine.close()
-            _pool().give_back(self.schema)
+            if os.getpid() == self.owner:
+                _pool().give_back(self.schema)
 
 
 class Pool:

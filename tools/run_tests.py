@@ -214,14 +214,14 @@ def count_junit(path: Path, result: Result) -> Count:
     return total
 
 
-def pytest(name: str, folders: list[str], env: dict[str, str] | None = None) -> Count:
+def pytest(name: str, folders: list[str], env: dict[str, str] | None = None, only: str = "") -> Count:
     present = [path for path in folders if sources(path if path.endswith(".py") else f"{path}/**/test_*.py")]
     if not present:
         return Count()
     report = BUILD / f"{name}.xml"
     report.unlink(missing_ok=True)
     command = [str(VENV / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *present]
-    return count_junit(report, run(command, env))
+    return count_junit(report, run([*command, "-k", only] if only else command, env))
 
 
 def python_tests() -> Count:
@@ -297,6 +297,9 @@ def differential() -> Count:
 # Whose worlds are in the store that is tested.
 IN_STORES = ("consistency", "cases", "spicedb", "steelthread")
 
+# Of the hostile inputs those that may end otherwise there.
+HOSTILE_IN_STORES = "misuse or token or strict-0"
+
 # Of a store, what of tests/differential/run.py.
 DIFFERENTIAL = (
     ("postgres-follow", []),
@@ -316,6 +319,8 @@ def postgres() -> Count:
     files = [f"tests/conformance/test_{name}.py" for name in IN_STORES]
     for store in ("postgres-follow", "postgres-prefetch"):
         total.add(pytest(store, files, environment(LICET_TEST_STORE=store)))
+        hostile = ["tests/conformance/test_hostile.py"]
+        total.add(pytest(f"{store}-hostile", hostile, environment(LICET_TEST_STORE=store), HOSTILE_IN_STORES))
     for store, options in DIFFERENTIAL:
         command = [str(VENV / "python"), "tests/differential/run.py", "--checks", "5000", "--store", store, *options]
         total.add(one(run(command)))

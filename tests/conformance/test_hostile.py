@@ -27,15 +27,25 @@ import pytest
 import stores
 from licet import Permissionship
 
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "faults" / "postgres"))
+
+from proxy import Proxy  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("LICET_SHARED") or HERE.parents[2] / "shared")
 FOLDER = SHARED / "hostile"
+IS_POSTGRES = stores.chosen() != stores.MEMORY
 NOTES = json.loads((HERE / "hostile.json").read_text(encoding="ascii"))
+
+STALENESS_MS = 500
 
 # The README's limits are for an idle machine.
 PATIENCE = 10
 
 # A plain check that has to be right after every case; nothing bans anybody from being a viewer.
+# Of the transactions that a Postgres knows.
+LATEST = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+
 QUESTION = ("document:d1", "viewer", "user:alice")
 PLAIN_SCHEMA = "definition user {}\ndefinition document {\n  relation viewer: user\n}\n"
 
@@ -54,7 +64,9 @@ class Case(NamedTuple):
 
 
 LEFT_OUT = {
-    note.get("id", note.get("area")): note for note in NOTES["left_out"] if note.get("in", "python") == "python"
+    note.get("id", note.get("area")): note
+    for note in NOTES["left_out"]
+    if note.get("in", "python") == "python" and note.get("store", stores.chosen()) == stores.chosen()
 }
 
 
@@ -64,7 +76,7 @@ def read_case(area, line, strict):
     assert "allowed" not in expect["outcomes"]
     if area == "strict" and not strict and line["spicedb"] is not None:
         expect["outcomes"] = [line["spicedb"]["outcome"]]
-    for note in NOTES["read_otherwise"]:
+    for note in NOTES["read_otherwise"] + (NOTES["read_otherwise_in_postgres"] if IS_POSTGRES else []):
         if note["id"] == line["id"] and note.get("strict", strict) == strict:
             op = note.get("op", op)
             expect.update(note["expect"])
@@ -291,7 +303,16 @@ def load_validation(case):
     return "error" if any(not is_warning for is_warning, *_ in findings) else "ok"
 
 
-def mutations(case, token):
+def future_token(engine):
+    """Of a revision that the store reaches after a million transactions more."""
+    import psycopg
+
+    with psycopg.connect(stores.postgres()) as connection:
+        snapshot = f"SELECT format('%s:%s:', x, x)::pg_snapshot FROM (SELECT {LATEST} + 1000000 AS x) x"
+        return connection.execute(f'SELECT "{engine.schema}"._token(({snapshot}), NULL)').fetchone()[0]
+
+
+def mutations(case, token, engine):
     """Of a good token: those that `mutate` asks for. Bytes become the characters of the same number."""
     given = case.input
     if "token" in given:
@@ -299,6 +320,8 @@ def mutations(case, token):
     if given["mutate"] == "from_other_store":
         with fixture(case, "docs") as other:
             return [other.touch("document:d1#viewer@user:alice")]
+    if given["mutate"] == "future":
+        return [future_token(engine)]
     good = token.encode()
     return {
         "truncate": lambda: [token[: -given["count"]]],
@@ -375,7 +398,7 @@ def check_token(case):
         token = engine.touch("document:d1#viewer@user:alice")
     with engine:
         assert engine.allowed(*QUESTION, consistency=licet.at_least(token))
-        for bad in mutations(case, token):
+        for bad in mutations(case, token, engine):
             try:
                 outcomes.append(word(engine.check(*QUESTION, consistency=licet.at_least(bad))))
             except licet.Error as error:
@@ -390,6 +413,8 @@ class Api:
     def __init__(self, case):
         self.case = case
         self.engines = {None: None}
+        self.network = None
+        self.is_child = False
         self.outcomes = []
 
     def run(self):
@@ -399,6 +424,16 @@ class Api:
 
     def open(self, step):
         self.engines[step["as"]] = fixture(self.case)
+        if any("network" in inner for outer in self.case.input["steps"] for inner in outer.get("child", ())):
+            self.engines[step["as"]] = self.over_network(self.engines[step["as"]])
+
+    def over_network(self, engine):
+        """The same store behind a network that may go down, which is left at the child's fork."""
+        server = dict(part.split("=", 1) for part in stores.postgres().split())
+        self.network = Proxy(Path(server["host"]) / f".s.PGSQL.{server['port']}")
+        mode = engine.stats().mode
+        limits = {"max_staleness_ms": STALENESS_MS, "wait_timeout_ms": STALENESS_MS}
+        return licet.open(self.network.conninfo, postgres_schema=engine.schema, mode=mode, **limits)
 
     def exit_without_close(self, step):
         """In a process of its own, which opens what this one has open."""
@@ -414,18 +449,42 @@ class Api:
             outcome = word(ask(self.engines[step["on"]], step))
         except (licet.Error, TypeError) as error:
             outcome = error
-        return None if step.get("judged") is False else outcome
+        # What is asked while there is a network is the same as anywhere.
+        is_warming = self.network is not None and not self.is_child
+        return None if step.get("judged") is False or is_warming else outcome
 
     def steps(self, steps):
         return [outcome for step in steps for outcome in [getattr(self, step["call"])(step)] if outcome is not None]
 
     def fork(self, step):
+        """What the parent does comes after the child's steps, and before those of child_after."""
+        waits, ends = os.pipe()
+        if self.network is not None:
+            self.network.refuse()
         child = os.fork()
         if child == 0:
-            acceptable = [acceptable_outcome(self.case, outcome) for outcome in self.steps(step["child"])]
-            os._exit(0 if all(acceptable) else 1)
+            os.close(ends)
+            self.is_child = True
+            outcomes = self.steps(step.get("child", ()))
+            if "child_after" in step:
+                os.read(waits, 1)
+                outcomes += self.steps(step["child_after"])
+            os._exit(0 if all(acceptable_outcome(self.case, outcome) for outcome in outcomes) else 1)
+        if "child_after" in step:
+            self.steps(step["parent"])
+        os.close(ends)
+        os.close(waits)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        self.steps(step.get("parent", ()))
+        if "child_after" not in step:
+            self.steps(step.get("parent", ()))
+
+    def sleep_past(self, step):
+        assert step["option"] == "max_staleness"
+        time.sleep(STALENESS_MS / 1000 + 0.1)
+
+    def delete(self, step):
+        (engine,) = [engine for engine in self.engines.values() if engine is not None]
+        engine.delete(step["relationship"])
 
     def check_parent_alive(self, step):
         assert self.engines[step["on"]].allowed(*QUESTION)
@@ -540,6 +599,6 @@ def test_left_out(name):
 @pytest.mark.skipif(len(FILES) == 1, reason="no shared test data; see LICET_SHARED")
 def test_every_note_is_about_a_case():
     names = {case.id for case in CASES} | {case.area for case in CASES}
-    for note in NOTES["left_out"] + NOTES["read_otherwise"]:
+    for note in NOTES["left_out"] + NOTES["read_otherwise"] + NOTES["read_otherwise_in_postgres"]:
         assert note.get("id", note.get("area")) in names
         assert note["why"]
