@@ -3,7 +3,7 @@ holds the token of a revocation finds what it took away.
 
 Writers grant and revoke, several relationships in each write; checkers ask with the tokens of revocations. The server is
 killed at a random moment and started again, soon or when the writers have given up; the same engines go on, and new
-ones have to find the same.
+ones have to find the same. Only those kills count towards the number asked for that met a write on its way.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Writer:
         self.pending = None  # what a write of unknown outcome would have made of it
         self.last = None  # token of the last revocation
         self.revoked = None  # the same while nothing was granted since
+        self.is_writing = False
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run)
 
@@ -40,7 +41,9 @@ class Writer:
             if wanted:
                 self.revoked = None
             try:
+                self.is_writing = True
                 token = (self.engine.touch if wanted else self.engine.delete)(*self.rows)
+                self.is_writing = False
             except GONE as error:
                 known = error.reason != OUTCOME_UNKNOWN
                 self.tally.count("writes refused" if known else "writes of unknown outcome")
@@ -110,9 +113,12 @@ def kill_once(run, postgres, engines, number):
     for one in writers + checkers:
         one.thread.start()
     time.sleep(run.random.uniform(0.005, 0.15))
+    postgres.pause()
+    if any(writer.is_writing for writer in writers):
+        tally.count("kills in mid-write")
+    postgres.kill()
     for writer in writers:
         writer.ended.set()
-    postgres.kill()
     if number % 5 == 0:
         join(writers, tally)
     else:
@@ -157,8 +163,12 @@ def kill(run: Run) -> None:
         engines = {mode: licet.open(postgres.conninfo, mode=mode) for mode in run.modes}
         for engine in engines.values():
             until(lambda e=engine: viewers(e, "nothing"))
-        for number in range(run.count):
+        for number in range(3 * run.count):
             kill_once(run, postgres, engines, number)
+            if run.tally.counts["kills in mid-write"] == run.count:
+                break
+        else:
+            run.tally.wrong("kills that met no write", f"of {3 * run.count}")
         for engine in engines.values():
             engine.close()
 

@@ -160,7 +160,15 @@ def fork_workers(run: Run) -> None:
         for mode, used in itertools.product(run.modes, ("0", "1")):
             with tempfile.TemporaryDirectory(prefix="licet-wsgi-") as folder:
                 (Path(folder) / "application.py").write_text(APPLICATION)
-                environment = {**os.environ, "CONNINFO": postgres.conninfo, "MODE": mode, "USED": used}
+                # What re-executes itself may come up outside of a virtual environment.
+                paths = os.pathsep.join(filter(None, sys.path))
+                environment = {
+                    **os.environ,
+                    "PYTHONPATH": paths,
+                    "CONNINFO": postgres.conninfo,
+                    "MODE": mode,
+                    "USED": used,
+                }
                 for name, command in commands(Path(folder) / "socket").items():
                     if command is None:
                         run.tally.count(f"{name} not installed")

@@ -17,7 +17,8 @@ from proxy import Proxy
 
 WAIT_MS = 150
 WRITE_MS = 150
-GRACE_MS = 250  # of processes that share a machine
+GRACE_MS = 50
+ATTEMPTS = 4  # on a machine that others share, what is late once may not be late again
 CHUNK = 40  # places that one process tries
 PROCESSES = 6  # at a time: they mostly wait
 
@@ -116,24 +117,45 @@ def ask(proxy, mode):
         return [*found, ("write", written, took_ms - WRITE_MS)]
 
 
+def latest_ms(found):
+    return max(late_ms for _, _, late_ms in found)
+
+
+def ask_in_time(ask_once):
+    """What is said, again where it came late: [found, ...], of which the last was in time, or all were late."""
+    attempts = [ask_once()]
+    while latest_ms(attempts[-1]) > GRACE_MS and len(attempts) < ATTEMPTS:
+        attempts.append(ask_once())
+    return attempts
+
+
+def ask_at(path, mode, act, place):
+    with Proxy(path, at(place, ACTS[act])) as proxy:
+        return ask(proxy, mode)
+
+
 def try_places(path, mode, act, places, pipe):
     """In a process of its own, which may not survive it."""
     for place in places:
-        with Proxy(path, at(place, ACTS[act])) as proxy:
-            pipe.send((place, None))
-            pipe.send((place, ask(proxy, mode)))
+        pipe.send((place, None))
+        pipe.send((place, ask_in_time(lambda p=place: ask_at(path, mode, act, p))))
     pipe.close()
 
 
+def judge_all(run, where, act, attempts):
+    for found in attempts:
+        judge(run, where, act, found)
+    if latest_ms(attempts[-1]) > GRACE_MS:
+        run.tally.wrong("late", f"{where}, {ATTEMPTS} times: {attempts[-1]}")
+
+
 def judge(run, where, act, found):
-    for what, answer, late_ms in found:
+    for what, answer, _ in found:
         told = f"{where}: {what} {answer}"
         if what == "nobody's" and answer is True:
             run.tally.wrong("allowed to nobody", told)
         if what == "banned" and answer is True and act in LOSSLESS:
             run.tally.wrong("allowed to the banned", told)
-        if late_ms > GRACE_MS:
-            run.tally.wrong("late", f"{told}, {late_ms:.0f} ms")
         run.tally.count("answers" if isinstance(answer, bool) else "errors")
 
 
@@ -146,9 +168,9 @@ def try_chunk(run, path, mode, act, places):
     place = None
     try:
         while ours.poll(60):
-            place, found = ours.recv()
-            if found is not None:
-                judge(run, f"byte {place} {act}, {mode}", act, found)
+            place, attempts = ours.recv()
+            if attempts is not None:
+                judge_all(run, f"byte {place} {act}, {mode}", act, attempts)
                 run.tally.count("bytes " + act)
         run.tally.wrong("hangs", f"byte {place} {act}, {mode}")
         child.kill()
@@ -213,15 +235,23 @@ def break_network(run, postgres, mode, name):
         assert until_true(lambda: granted(consistency=licet.FULL)[0])
         break_it(proxy)
         calls = {
-            "full": granted(consistency=licet.FULL),
-            "write": timed(lambda: engine.touch("document:other#viewer@user:bohr")),
+            "full": lambda: granted(consistency=licet.FULL),
+            "write": lambda: timed(lambda: engine.touch("document:other#viewer@user:bohr")),
+            "unasked": granted,
         }
-        time.sleep(1.1)
-        calls["unasked"] = granted()
-        judge(run, f"network {name}, {mode}", name, [(what, said, ms - WAIT_MS) for what, (said, ms) in calls.items()])
-        for what, (said, _) in calls.items():
-            if said not in ("Unavailable", "DeadlineExceeded"):
-                run.tally.wrong("answers without a network", f"{name}, {mode}: {what} {said}")
+        for what, call in calls.items():
+            if what == "unasked":
+                time.sleep(1.1)  # until the graph is too old
+
+            def ask_once(what=what, call=call):
+                said, took_ms = call()
+                return [(what, said, took_ms - WAIT_MS)]
+
+            attempts = ask_in_time(ask_once)
+            judge_all(run, f"network {name}, {mode}", name, attempts)
+            for said in [found[0][1] for found in attempts]:
+                if said not in ("Unavailable", "DeadlineExceeded"):
+                    run.tally.wrong("answers without a network", f"{name}, {mode}: {what} {said}")
         mend(proxy)
         if not until_true(lambda: granted(consistency=licet.FULL)[0]):
             run.tally.wrong("no recovery", f"{name}, {mode}")
