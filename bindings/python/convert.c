@@ -480,18 +480,18 @@ PyObject *lines_to_py(licet_buffer *buffer)
     return lines;
 }
 
-/* What the class's own _make() does, without running Python code. */
+/* What the class's own _make() does, without running Python code. The class is a tuple and nothing more, so its instance is
+ * made as tuples make those of their subclasses: room first, then the fields. */
 PyObject *record_to_py(module_state *state, record_kind kind, PyObject *fields)
 {
-    PyObject *arguments;
-    PyObject *record = NULL;
+    PyTypeObject *type   = state->record_types[kind];
+    PyObject     *record = NULL;
 
     if (fields == NULL)
         return NULL;
-    arguments = PyTuple_Pack(1, fields);
-    if (arguments != NULL)
-        record = PyTuple_Type.tp_new(state->record_types[kind], arguments, NULL);
-    Py_XDECREF(arguments);
+    record = type->tp_alloc(type, PyTuple_GET_SIZE(fields));
+    for (Py_ssize_t i = 0; record != NULL && i < PyTuple_GET_SIZE(fields); i++)
+        PyTuple_SET_ITEM(record, i, Py_NewRef(PyTuple_GET_ITEM(fields, i)));
     Py_DECREF(fields);
     return record;
 }
