@@ -13,7 +13,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent.parent / "core/datastore/postgres"
 
 # What each version changes in the tables. A version that was released is never changed.
-STEPS = [["tables.sql"]]
+STEPS = [["tables.sql"], ["imports.sql"]]
 
 # The functions of the newest version, made anew by its step: what is there already is replaced.
 FUNCTIONS = [
@@ -22,6 +22,7 @@ FUNCTIONS = [
     "guard.sql",
     "preconditions.sql",
     "write.sql",
+    "import.sql",
     "delete.sql",
     "judge.sql",
     "read.sql",

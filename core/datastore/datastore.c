@@ -204,3 +204,10 @@ licet_status lic_revision_pin(const lic_graph *graph, uint64_t revision, lic_sna
     return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE,
                     "the token names a revision that the store has not reached");
 }
+
+licet_status lic_fail_import_moved(lic_str name, licet_error **error)
+{
+    return lic_fail_reason(error, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT, "IMPORT_MOVED", LIC_NOWHERE,
+                           "the import %Q is not where it was: another process has gone on with it or forgotten it",
+                           &name);
+}

@@ -11,6 +11,7 @@
 #include "datastore/attribute.h"
 #include "datastore/filter.h"
 #include "datastore/need.h"
+#include "datastore/progress.h"
 #include "datastore/schemas.h"
 #include "datastore/typing.h"
 #include "eval/eval.h"
@@ -100,6 +101,15 @@ typedef struct lic_store_erasure {
     bool         allow_partial;
 } lic_store_erasure;
 
+/* A piece of an import that is committed piece by piece, each its own transaction, which also brings the record of the
+ * import from `before` to `after`. */
+typedef struct lic_import_piece {
+    lic_str      name;
+    lic_progress before; /* as the record has it, or the piece fails (lic_fail_import_moved()) */
+    lic_progress after;
+    bool         is_last;
+} lic_import_piece;
+
 typedef struct lic_store_methods {
     /* Pins what the consistency asks for, waiting for it if need be: a snapshot of the graph, or of one that was fetched
      * and shows at least what the need says (snapshot->owner). NULL: the graph's head is always the truth, and a token
@@ -156,16 +166,28 @@ typedef struct lic_store_methods {
     /* Was everything behind `after` still known? Asked after it was read, of the same snapshot. */
     bool (*keeps)(lic_store *store, const lic_snapshot *snapshot, uint64_t after);
 
-    /* An import: any number of changes, all CREATE, taken in parts and applied as one. */
-    licet_status (*import_begin)(lic_store *store, lic_store_import **import, licet_error **error);
+    /* An import: any number of changes, all CREATE, taken in parts and applied as one. piece: the caller's until the
+     * import has ended, who sets what comes after before the commit; NULL: it is no piece of anything. */
+    licet_status (*import_begin)(lic_store *store, const lic_import_piece *piece, lic_store_import **import,
+                                 licet_error **error);
     /* May take payloads of attributes out of the changes. ALREADY_EXISTS for what is in the import twice, here or at the
      * commit. After a failure the import can only be ended. */
     licet_status (*import_add)(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                licet_error **error);
-    /* Applies all of it, or none and says why, as apply does. schema: by which all were judged; NULL: there were none. */
+    /* Applies all of it, or none and says why, as apply does; a piece that is not the last need not be shown here yet.
+     * schema: by which all were judged; NULL: there were none. */
     licet_status (*import_commit)(lic_store *store, lic_store_import *import, const licet_schema *schema,
                                   lic_store_outcome *outcome, licet_error **error);
     void (*import_end)(lic_store *store, lic_store_import *import); /* NULL is fine */
+
+    /* The record of an import that is committed piece by piece: of a new one, if none has the name. Waits for a piece of
+     * it that somebody else has begun. */
+    licet_status (*import_open)(lic_store *store, lic_str name, lic_import_record *record, licet_error **error);
+    /* The same as it is; *is_known false: there is none. */
+    licet_status (*import_find)(lic_store *store, lic_str name, lic_import_record *record, bool *is_known,
+                                licet_error **error);
+    /* Forgets the record. *was_known false: there was none. */
+    licet_status (*import_forget)(lic_store *store, lic_str name, bool *was_known, licet_error **error);
 
     /* Removes from where the truth is what no revision needs. NULL: nothing to do. */
     licet_status (*collect)(lic_store *store, uint64_t *removed, licet_error **error);
@@ -249,6 +271,8 @@ licet_status lic_fail_exists(lic_memory *memory, const licet_relationship *relat
 licet_status lic_fail_expectation(size_t index, bool must_match, licet_error **error);
 licet_status lic_fail_too_many(uint64_t limit, licet_error **error);
 licet_status lic_fail_not_empty(licet_error **error); /* of a load */
+/* Of a piece: the import's record is not as the piece has it. */
+licet_status lic_fail_import_moved(lic_str name, licet_error **error);
 
 /* Pins a revision of a graph: REVISION_EXPIRED, INVALID_TOKEN for one that it has not reached. */
 licet_status lic_revision_pin(const lic_graph *graph, uint64_t revision, lic_snapshot *snapshot, licet_error **error);

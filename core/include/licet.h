@@ -989,46 +989,114 @@ LICET_API void licet_trace_release(licet_trace *trace);
 
 /* --------------------------------------------------------- import and export */
 
-/* Many relationships on their way into one transaction. One thread at a time. */
+/* Many relationships on their way into one transaction, or into one after the other. One thread at a time. */
 typedef struct licet_import licet_import;
 
 /**
  * Begins an import: any number of relationships, all of them or none.
  *
  * Owns:    *import is yours; end it with licet_import_release(). It holds the engine.
- * Errors:  OUT_OF_MEMORY, CLOSED, MISUSE.
+ * Errors:  OUT_OF_MEMORY, CLOSED, MISUSE; of a database UNAVAILABLE, DEADLINE_EXCEEDED.
  * Threads: any.
- * Blocks:  no.
+ * Blocks:  on a database.
  */
 LICET_API LICET_MUST_CHECK licet_status licet_import_begin(licet_engine *engine, licet_import **import,
                                                            licet_error **error);
 
 /**
+ * Begins an import that is committed piece by piece, or goes on with it after whatever ended it: a process or a server
+ * that was killed, a broken connection, a full disk. It is known by its name. Each licet_import_save() commits a piece,
+ * and in the same transaction how far the import has come.
+ *
+ * Who goes on gives the same relationships in the same order, from the very first on. Those that are committed are not
+ * written again, but compared: something else under the same name is refused (PRECONDITION_FAILED, reason
+ * IMPORT_DIFFERS). What comes after them may have been mended. Of two processes that import under one name at once, one
+ * fails with its next piece (reason IMPORT_MOVED), which is not written.
+ *
+ * An import that was finished can be given again, to no effect, for as long as history is kept (gc_window_ms; in memory,
+ * with the engine).
+ *
+ * Owns:    *import is yours; end it with licet_import_release(). It holds the engine. *count, which may be NULL, is the
+ *          number of its relationships that are committed. name, 1 to 128 bytes, is copied.
+ * Errors:  as licet_import_begin(), and INVALID_ARGUMENT. DEADLINE_EXCEEDED also while another process commits a piece.
+ * Threads: any.
+ * Blocks:  on a database.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_resume(licet_engine *engine, licet_str name, licet_import **import,
+                                                            uint64_t *count, licet_error **error);
+
+/**
  * Takes more relationships; each is created, none may exist. Nothing is visible before the commit.
  *
  * Owns:    copies what it needs.
- * Errors:  INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, LIMIT_EXCEEDED, OUT_OF_MEMORY, CLOSED, MISUSE; then the
- *          import can only be released.
+ * Errors:  INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, LIMIT_EXCEEDED, PRECONDITION_FAILED, OUT_OF_MEMORY, CLOSED,
+ *          MISUSE; of a database UNAVAILABLE, DEADLINE_EXCEEDED. Then the import can only be released.
  * Threads: one at a time.
- * Blocks:  no.
+ * Blocks:  on a database.
  */
 LICET_API LICET_MUST_CHECK licet_status licet_import_add(licet_import *import, const licet_relationship *relationships,
                                                          size_t count, licet_error **error);
 
 /**
- * Makes all of it visible.
+ * Commits what was added since the last piece as one transaction, and goes on. Of an import of licet_import_resume().
  *
- * Owns:    fills *count and *token, which may be NULL. The import can only be released afterwards.
- * Errors:  as licet_import_add(), against the schema and the relationships of this moment.
+ * Owns:    fills *count, the number of relationships that are committed from the first on, and *token, of the last
+ *          piece (empty: none was committed here). Both may be NULL.
+ * Errors:  as licet_import_commit(). Then the import can only be released, and gone on with by licet_import_resume().
  * Threads: one at a time.
- * Blocks:  while another write is in progress.
+ * Blocks:  while another write is in progress; on a database. Nothing to commit: no.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_save(licet_import *import, uint64_t *count, licet_token *token,
+                                                          licet_error **error);
+
+/**
+ * Makes all of it visible, or what is left of it since the last piece, and finishes the import.
+ *
+ * Owns:    fills *count, of all its relationships, and *token, which may be NULL. The import can only be released
+ *          afterwards.
+ * Errors:  as licet_import_add(), against the schema and the relationships of this moment. UNAVAILABLE with the reason
+ *          MAY_HAVE_BEEN_APPLIED: licet_import_resume() finds out.
+ * Threads: one at a time.
+ * Blocks:  while another write is in progress; on a database.
  */
 LICET_API LICET_MUST_CHECK licet_status licet_import_commit(licet_import *import, uint64_t *count, licet_token *token,
                                                             licet_error **error);
 
-/** Ends an import; without a commit nothing of it remains. Owns: takes it; NULL is fine. Errors: none. Threads: one at
+/** Ends an import; what was not committed does not remain. Owns: takes it; NULL is fine. Errors: none. Threads: one at
  *  a time. Blocks: no. */
 LICET_API void licet_import_release(licet_import *import);
+
+/* How far an import of licet_import_resume() has come. */
+typedef struct licet_import_record {
+    size_t   size;
+    bool     is_known; /* false: there is none of that name */
+    bool     is_finished;
+    uint64_t count; /* relationships of it that are committed, from the first on */
+} licet_import_record;
+
+#define LICET_IMPORT_RECORD_INIT { sizeof(licet_import_record), false, false, 0 }
+
+/**
+ * Says how far the import of that name has come. Nothing is changed by asking.
+ *
+ * Owns:    fills *record.
+ * Errors:  INVALID_ARGUMENT, OUT_OF_MEMORY, CLOSED, MISUSE; of a database UNAVAILABLE, DEADLINE_EXCEEDED.
+ * Threads: any.
+ * Blocks:  on a database.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_find(licet_engine *engine, licet_str name,
+                                                          licet_import_record *record, licet_error **error);
+
+/**
+ * Forgets the import of that name, but not what it has committed: the name can then be given to another.
+ *
+ * Owns:    fills *was_known, which may be NULL.
+ * Errors:  as licet_import_find().
+ * Threads: any.
+ * Blocks:  on a database.
+ */
+LICET_API LICET_MUST_CHECK licet_status licet_import_forget(licet_engine *engine, licet_str name, bool *was_known,
+                                                            licet_error **error);
 
 typedef struct licet_export_request {
     size_t            size;

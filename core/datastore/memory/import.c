@@ -8,6 +8,8 @@
 #define FREE UINT32_MAX
 
 struct lic_store_import {
+    const lic_import_piece *piece; /* NULL: all of it */
+
     lic_change *changes; /* each holds its attribute */
     size_t      count;
     size_t      capacity;
@@ -74,12 +76,14 @@ static bool make_number_room(lic_store_import *import, lic_memory *memory)
     return import->count * 2 < import->number_capacity || grow_numbers(import, memory);
 }
 
-licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error)
+licet_status lic_memory_import_begin(lic_store *store, const lic_import_piece *piece, lic_store_import **import,
+                                     licet_error **error)
 {
     *import = lic_alloc_zero(lic_memory_store_of(store)->memory, sizeof **import);
     if (*import == NULL)
         return lic_fail_memory(error);
-    (*import)->key = lic_random_key();
+    (*import)->piece = piece;
+    (*import)->key   = lic_random_key();
     return LICET_OK;
 }
 
@@ -131,11 +135,28 @@ static licet_status refuse_existing(const lic_memory_store *m, const lic_store_i
     return status;
 }
 
+/* *record: of the import that this is a piece of; NULL: of none. */
+static licet_status find_record(const lic_memory_store *m, const lic_import_piece *piece, lic_memory_record **record,
+                                licet_error **error)
+{
+    *record = NULL;
+    if (piece == NULL)
+        return LICET_OK;
+    *record = lic_memory_find_record(m, piece->name);
+    if (*record == NULL || (*record)->record.is_finished ||
+        !lic_progress_equal(&(*record)->record.progress, &piece->before))
+        return lic_fail_import_moved(piece->name, error);
+    return LICET_OK;
+}
+
 static licet_status commit(lic_memory_store *m, lic_store_import *import, lic_store_outcome *outcome,
                            licet_error **error)
 {
-    licet_status status = refuse_existing(m, import, error);
+    lic_memory_record *record;
+    licet_status       status = find_record(m, import->piece, &record, error);
 
+    if (status == LICET_OK)
+        status = refuse_existing(m, import, error);
     if (status != LICET_OK)
         return status;
     lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
@@ -145,6 +166,8 @@ static licet_status commit(lic_memory_store *m, lic_store_import *import, lic_st
         (!lic_notes_drop(&m->notes, lic_graph_head(m->graph)) ||
          !lic_graph_apply(m->graph, import->changes, import->count, &outcome->revision)))
         return lic_fail_memory(error);
+    if (record != NULL)
+        record->record = (lic_import_record){ import->piece->after, import->piece->is_last };
     outcome->count = import->count;
     import->count  = 0; /* the graph has taken the attributes */
     return LICET_OK;

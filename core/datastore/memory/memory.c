@@ -420,8 +420,11 @@ static void memory_after_fork(lic_store *store)
 
 static void memory_free(lic_store *store)
 {
-    lic_notes_free(&lic_memory_store_of(store)->notes);
-    lic_free(lic_memory_store_of(store)->memory, store, sizeof(lic_memory_store));
+    lic_memory_store *m = lic_memory_store_of(store);
+
+    lic_notes_free(&m->notes);
+    lic_free(m->memory, m->records, m->record_capacity * sizeof *m->records);
+    lic_free(m->memory, m, sizeof *m);
 }
 
 static const lic_store_methods methods = {
@@ -436,6 +439,9 @@ static const lic_store_methods methods = {
     .import_add       = lic_memory_import_add,
     .import_commit    = lic_memory_import_commit,
     .import_end       = lic_memory_import_end,
+    .import_open      = lic_memory_import_open,
+    .import_find      = lic_memory_import_find,
+    .import_forget    = lic_memory_import_forget,
     .after_fork_child = memory_after_fork,
     .free             = memory_free,
 };

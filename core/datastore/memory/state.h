@@ -5,6 +5,13 @@
 #include "datastore/datastore.h"
 #include "datastore/memory/notes.h"
 
+/* How far an import has come that is committed piece by piece. */
+typedef struct lic_memory_record {
+    char              name[LIC_MAX_IMPORT_NAME_BYTES];
+    size_t            name_size;
+    lic_import_record record;
+} lic_memory_record;
+
 typedef struct lic_memory_store {
     lic_store        base;
     lic_store_host   host;
@@ -12,6 +19,10 @@ typedef struct lic_memory_store {
     lic_graph       *graph;
     const lic_names *names;
     lic_notes        notes;
+
+    lic_memory_record *records; /* under the write lock, like all that is written */
+    size_t             record_count;
+    size_t             record_capacity;
 } lic_memory_store;
 
 /* The note of a revision that nobody is told of. (Metadata are JSON objects.) */
@@ -53,11 +64,19 @@ licet_status lic_memory_changes(lic_store *store, const lic_snapshot *snapshot, 
                                 const lic_row_test *test, lic_arena *arena, lic_store_revision *changes,
                                 licet_error **error);
 bool         lic_memory_keeps(lic_store *store, const lic_snapshot *snapshot, uint64_t after);
-licet_status lic_memory_import_begin(lic_store *store, lic_store_import **import, licet_error **error);
+licet_status lic_memory_import_begin(lic_store *store, const lic_import_piece *piece, lic_store_import **import,
+                                     licet_error **error);
 licet_status lic_memory_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                    licet_error **error);
 licet_status lic_memory_import_commit(lic_store *store, lic_store_import *import, const licet_schema *schema,
                                       lic_store_outcome *outcome, licet_error **error);
 void         lic_memory_import_end(lic_store *store, lic_store_import *import);
+licet_status lic_memory_import_open(lic_store *store, lic_str name, lic_import_record *record, licet_error **error);
+licet_status lic_memory_import_find(lic_store *store, lic_str name, lic_import_record *record, bool *is_known,
+                                    licet_error **error);
+licet_status lic_memory_import_forget(lic_store *store, lic_str name, bool *was_known, licet_error **error);
+
+/* Under the write lock: the record of that name; NULL: there is none. */
+lic_memory_record *lic_memory_find_record(const lic_memory_store *m, lic_str name);
 
 #endif

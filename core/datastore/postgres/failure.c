@@ -49,6 +49,7 @@ static const meaning meanings_of_ours[] = {
     { "LZ006", LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, NULL },
     { "LZ007", LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, NULL },
     { "LZ008", LICET_MISUSE, LICET_KIND_MISUSE, NULL },
+    { "LZ010", LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT, NULL },
 };
 
 bool lic_pg_failure_retryable(const lic_pg_failure *failure)

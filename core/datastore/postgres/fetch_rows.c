@@ -388,7 +388,7 @@ static licet_status add_all(lic_store *store, const lic_pg_reader *reader, const
     lic_store_outcome outcome;
     licet_status      status;
 
-    LIC_TRY(store->methods->import_begin(store, &import, error));
+    LIC_TRY(store->methods->import_begin(store, NULL, &import, error));
     while (status == LICET_OK && found) {
         status = next_row(&g, &fields, &found, error);
         if (status == LICET_OK && found)

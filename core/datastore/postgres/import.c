@@ -1,16 +1,22 @@
 /* Imports: one transaction on a link of its own, whose rows go by COPY as they come. The locks of a write and the look
  * at the schema come last, just before the COMMIT: rows that nobody sees yet are in nobody's way, and a schema may be
  * written meanwhile (then the import fails). What is there already, or is in the import twice, is told at the end too,
- * since nothing of an import is remembered here. */
+ * since nothing of an import is remembered here.
+ *
+ * A piece of an import is the same, but that its transaction begins with a lock on the import's record and ends with a
+ * new one. */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "datastore/postgres/commit.h"
 #include "datastore/postgres/copy_rows.h"
+#include "datastore/postgres/import_record.h"
 
 #define VERSION_BYTES 24
 
 struct lic_store_import {
+    const lic_import_piece *piece; /* NULL: all of it */
+
     lic_pg_link *link;       /* in the middle of the COPY. NULL: nothing was added, or it is over */
     uint32_t     generation; /* of the pool when the link was taken */
     lic_text     rows;       /* encoded, not yet sent */
@@ -23,29 +29,45 @@ static lic_pg_wait step(const lic_pg_store *store)
     return lic_pg_store_wait(store, lic_monotonic_ms() + store->limits.write_timeout_ms);
 }
 
-/* What is judged from here on is judged by the newest schema. */
-licet_status lic_pg_import_begin(lic_store *base, lic_store_import **import, licet_error **error)
+/* What is judged from here on is judged by the newest schema. A piece that comes after others is not kept until the graph
+ * has those. */
+licet_status lic_pg_import_begin(lic_store *base, const lic_import_piece *piece, lic_store_import **import,
+                                 licet_error **error)
 {
-    lic_pg_store      *store  = lic_pg_store_of(base);
-    const licet_status status = lic_pg_catch_up(store, step(store).until_ms, error);
+    lic_pg_store *store  = lic_pg_store_of(base);
+    licet_status  status = LICET_OK;
 
     *import = NULL;
+    if (piece == NULL)
+        status = lic_pg_catch_up(store, step(store).until_ms, error);
     if (status != LICET_OK)
         return status;
     *import = lic_alloc_zero(store->host.memory, sizeof **import);
     if (*import == NULL)
         return lic_fail_memory(error);
+    (*import)->piece = piece;
     lic_text_init(&(*import)->rows, store->host.memory);
     return LICET_OK;
 }
 
-static licet_status begin_copy(lic_pg_store *store, lic_store_import *import, licet_error **error)
+static licet_status begin_transaction(lic_pg_store *store, lic_store_import *import, licet_error **error)
 {
     licet_status status;
 
     LIC_TRY(lic_pg_pool_take(store->pool, step(store), &import->link, error));
     import->generation = lic_pg_pool_generation(store->pool);
     LIC_TRY(lic_pg_command(import->link, store->statements->import_begin, step(store), error));
+    if (import->piece != NULL)
+        LIC_TRY(lic_pg_import_lock(store, import->link, import->piece, step(store), error));
+done:
+    return status;
+}
+
+static licet_status begin_copy(lic_pg_store *store, lic_store_import *import, licet_error **error)
+{
+    licet_status status;
+
+    LIC_TRY(begin_transaction(store, import, error));
     LIC_TRY(lic_pg_copy_in(import->link, store->statements->import_rows, step(store), error));
 done:
     return status;
@@ -102,18 +124,28 @@ static licet_status commit_nothing(lic_pg_store *store, lic_store_outcome *outco
 }
 
 typedef struct ending {
-    const lic_pg_store *store;
-    char                schema_version[VERSION_BYTES];
+    const lic_pg_store     *store;
+    const lic_import_piece *piece;                         /* NULL: all of it */
+    char                    schema_version[VERSION_BYTES]; /* "": there are no rows */
 } ending;
+
+static licet_status note_end(const ending *e, lic_pg_link *link, const char *request, lic_pg_wait wait,
+                             PGresult **result, licet_error **error)
+{
+    const lic_pg_parameter parameters[] = { { .data = e->schema_version }, { .data = request } };
+
+    if (e->piece != NULL)
+        return lic_pg_import_note(e->store, link, e->piece, e->schema_version[0] != '\0' ? e->schema_version : NULL,
+                                  request, wait, result, error);
+    return lic_pg_run(link, &e->store->statements->items[LIC_PG_IMPORT], parameters, wait, result, error);
+}
 
 static licet_status run_ending(void *context, lic_pg_link *link, const char *request, lic_pg_wait wait,
                                PGresult **result, licet_error **error)
 {
-    const ending          *e            = context;
-    const lic_pg_parameter parameters[] = { { .data = e->schema_version }, { .data = request } };
-    licet_status           status;
+    licet_status status;
 
-    LIC_TRY(lic_pg_run(link, &e->store->statements->items[LIC_PG_IMPORT], parameters, wait, result, error));
+    LIC_TRY(note_end(context, link, request, wait, result, error));
     LIC_TRY(lic_pg_command(link, "COMMIT", wait, error));
 done:
     return status;
@@ -132,16 +164,27 @@ done:
     return status;
 }
 
+/* A piece that is not the last doesn't wait for the graph: the next one is on its way. */
+static void show(const lic_pg_commit *commit, const lic_store_import *import, lic_store_outcome *outcome)
+{
+    if (import->piece != NULL && !import->piece->is_last)
+        *outcome = (lic_store_outcome){ .count = import->count, .token = commit->token };
+    else
+        lic_pg_commit_show(commit, import->count, outcome);
+}
+
 /* The commit takes the link and gives it back. */
 static licet_status commit_rows(lic_pg_store *store, lic_store_import *import, uint64_t version,
                                 lic_store_outcome *outcome, licet_error **error)
 {
-    ending        e = { .store = store };
+    ending        e = { .store = store, .piece = import->piece };
     lic_pg_commit commit;
     licet_status  status;
 
-    LIC_TRY(end_copy(store, import, error));
-    snprintf(e.schema_version, sizeof e.schema_version, "%llu", (unsigned long long)version);
+    if (import->count > 0) {
+        LIC_TRY(end_copy(store, import, error));
+        snprintf(e.schema_version, sizeof e.schema_version, "%llu", (unsigned long long)version);
+    }
     commit = lic_pg_commit_of(store, run_ending, &e);
     LIC_TRY(lic_pg_commit_number(&commit, error));
     commit.link       = import->link;
@@ -149,14 +192,11 @@ static licet_status commit_rows(lic_pg_store *store, lic_store_import *import, u
     status            = lic_pg_commit_now(&commit, error);
     outcome->is_stale = strcmp(commit.failure.sqlstate, "LZ003") == 0;
     if (outcome->is_stale) {
-        if (error != NULL) {
-            licet_error_free(*error);
-            *error = NULL;
-        }
+        lic_error_forget(error);
         return LICET_OK;
     }
     if (status == LICET_OK)
-        lic_pg_commit_show(&commit, import->count, outcome);
+        show(&commit, import, outcome);
 done:
     return status;
 }
@@ -164,19 +204,22 @@ done:
 licet_status lic_pg_import_commit(lic_store *base, lic_store_import *import, const licet_schema *schema,
                                   lic_store_outcome *outcome, licet_error **error)
 {
-    lic_pg_store *store = lic_pg_store_of(base);
-    uint64_t      version;
+    lic_pg_store *store   = lic_pg_store_of(base);
+    uint64_t      version = 0;
+    licet_status  status  = LICET_OK;
 
     *outcome = (lic_store_outcome){ .revision = 0 };
-    if (import->count == 0)
+    if (import->count == 0 && import->piece == NULL)
         return commit_nothing(store, outcome, error);
     if (is_inherited(store, import))
         return fail_inherited(error);
-    if (!lic_pg_schema_version(store, schema, &version)) {
+    if (import->count > 0 && !lic_pg_schema_version(store, schema, &version)) {
         outcome->is_stale = true;
         return LICET_OK;
     }
-    return commit_rows(store, import, version, outcome, error);
+    if (import->link == NULL)
+        status = begin_transaction(store, import, error);
+    return status == LICET_OK ? commit_rows(store, import, version, outcome, error) : status;
 }
 
 /* A transaction that is open still ends with its link, which the pool closes. */

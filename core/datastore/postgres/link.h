@@ -110,9 +110,9 @@ typedef struct lic_pg_statement {
  *   0A000, 26000, 42P05    UNAVAILABLE: what was prepared is there no more. The first loses the link, after the others
  *                          it runs its statements unprepared
  *   XXxxx                  UNAVAILABLE, and the link is lost: what the session holds may be of tables that are gone
- *   LZ001 to LZ008         ALREADY_EXISTS, PRECONDITION_FAILED, UNAVAILABLE, INVALID_ARGUMENT, NOT_FOUND,
- *                          LIMIT_EXCEEDED, LIMIT_EXCEEDED, MISUSE, with the function's own words: callers who know
- *                          more say it better with lic_pg_link_failure()
+ *   LZ001 to LZ008, LZ010  ALREADY_EXISTS, PRECONDITION_FAILED, UNAVAILABLE, INVALID_ARGUMENT, NOT_FOUND,
+ *                          LIMIT_EXCEEDED, LIMIT_EXCEEDED, MISUSE, PRECONDITION_FAILED, with the function's own
+ *                          words: callers who know more say it better with lic_pg_link_failure()
  *   anything FATAL         as above, and the link is lost */
 licet_status lic_pg_run(lic_pg_link *link, const lic_pg_statement *statement, const lic_pg_parameter *parameters,
                         lic_pg_wait wait, PGresult **result, licet_error **error);

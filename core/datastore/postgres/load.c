@@ -112,7 +112,7 @@ static licet_status load_rows(loading *l, lic_pg_link *link, const lic_pg_begin 
 
     LIC_TRY(lic_pg_read_schema(store, link, begin->version, wait, &schema, error));
     l->reader = (lic_pg_reader){ &store->host, schema->program, now, &l->arena, l->shapes };
-    LIC_TRY(store->replica->methods->import_begin(store->replica, &l->import, error));
+    LIC_TRY(store->replica->methods->import_begin(store->replica, NULL, &l->import, error));
     LIC_TRY(lic_pg_copy_out(link, store->statements->load_rows, wait, take_row, l, error));
     LIC_TRY(end_batch(l, error));
     LIC_TRY(replace_all(l, begin, &schema, error));

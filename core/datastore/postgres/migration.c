@@ -165,7 +165,7 @@ static const char facts_text[] =
     "(SELECT min('the trigger ' || t.tgname || ' on ' || c.relname) FROM pg_trigger t "
     "JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = n.oid AND c.relname = ANY (n.ours) AND "
     "NOT t.tgisinternal AND t.tgname NOT IN ('guard', 'guard_truncate')), '')::text "
-    "FROM {schema}.meta m, (SELECT s.oid, '{meta,rel,tx,zed,names,allowed,parameters}'::name[] AS ours "
+    "FROM {schema}.meta m, (SELECT s.oid, '{meta,rel,tx,zed,names,allowed,parameters,imports}'::name[] AS ours "
     "FROM pg_namespace s WHERE s.nspname = '{schema}') n";
 
 static bool get_u64(const PGresult *result, int row, int column, uint64_t *number)

@@ -96,7 +96,7 @@ licet_status lic_pg_schema_option(const licet_options *options, lic_str *schema,
 licet_status lic_pg_read_schema(lic_pg_store *store, lic_pg_link *link, uint64_t version, lic_pg_wait wait,
                                 licet_schema **schema, licet_error **error);
 
-/* Of the store's methods: pin.c, resume.c, write.c, schema.c, import.c. */
+/* Of the store's methods: pin.c, resume.c, write.c, schema.c, import.c, import_record.c. */
 licet_status lic_pg_pin(lic_store *store, const licet_consistency *consistency, const lic_need *need,
                         lic_snapshot *snapshot, licet_error **error);
 licet_status lic_pg_pin_at(lic_store *store, uint64_t revision, const lic_need *need, lic_snapshot *snapshot,
@@ -116,12 +116,17 @@ licet_status lic_pg_replace_schema(lic_store *store, licet_schema **schema, lic_
                                    licet_error **error);
 licet_status lic_pg_load(lic_store *store, licet_schema **schema, lic_store_change *changes, size_t count,
                          licet_error **error);
-licet_status lic_pg_import_begin(lic_store *store, lic_store_import **import, licet_error **error);
+licet_status lic_pg_import_begin(lic_store *store, const lic_import_piece *piece, lic_store_import **import,
+                                 licet_error **error);
 licet_status lic_pg_import_add(lic_store *store, lic_store_import *import, lic_store_change *changes, size_t count,
                                licet_error **error);
 licet_status lic_pg_import_commit(lic_store *store, lic_store_import *import, const licet_schema *schema,
                                   lic_store_outcome *outcome, licet_error **error);
 void         lic_pg_import_end(lic_store *store, lic_store_import *import);
+licet_status lic_pg_import_open(lic_store *store, lic_str name, lic_import_record *record, licet_error **error);
+licet_status lic_pg_import_find(lic_store *store, lic_str name, lic_import_record *record, bool *is_known,
+                                licet_error **error);
+licet_status lic_pg_import_forget(lic_store *store, lic_str name, bool *was_known, licet_error **error);
 licet_status lic_pg_collect(lic_store *store, uint64_t *removed, licet_error **error);
 
 /* One small part of it. *removed grows; *is_done: nothing is left to do now, or another process is at it. */

@@ -97,12 +97,23 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
     [LIC_PG_LOCK_SCHEMA]  = "SELECT {schema}._lock_schema()",
     [LIC_PG_WRITE_SCHEMA] = "SELECT snapshot, xid, schema FROM {schema}._write_schema($1::jsonb, $2::bigint, $3::uuid)",
     [LIC_PG_IMPORT]       = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
-    [LIC_PG_OUTCOME]      = "SELECT snapshot, xid, deleted FROM {schema}._outcome($1::uuid)",
-    [LIC_PG_COLLECT]      = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
+    [LIC_PG_IMPORT_OPEN]  = "SELECT count, digest, is_finished FROM {schema}._import_open($1::text)",
+    [LIC_PG_IMPORT_FIND]  = "SELECT count, digest, is_finished FROM {schema}._import_find($1::text)",
+    [LIC_PG_IMPORT_FORGET] = "SELECT {schema}._import_forget($1::text)",
+    [LIC_PG_IMPORT_LOCK]   = "SELECT {schema}._import_lock($1::text, $2::bigint, $3::bytea)",
+    [LIC_PG_IMPORT_PIECE] =
+        ("SELECT snapshot, xid, schema "
+         "FROM {schema}._import_piece($1::bigint, $2::uuid, $3::text, $4::bigint, $5::bytea, $6::boolean)"),
+    [LIC_PG_OUTCOME] = "SELECT snapshot, xid, deleted FROM {schema}._outcome($1::uuid)",
+    [LIC_PG_COLLECT] = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
 };
 
-/* The guard of rel is opened, as our functions do (sql/guard.sql): it stops mistakes; what is allowed is for grants. */
-static const char import_begin[] = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL licet.writer = '{schema}'";
+/* The guard of rel is opened, as our functions do (sql/guard.sql): it stops mistakes; what is allowed is for grants. The
+ * server is to find out when our machine is gone, since the transaction keeps others from its rows, and waits for us as
+ * long as it has to. */
+static const char import_begin[] = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL tcp_keepalives_idle = 10; "
+                                   "SET LOCAL tcp_keepalives_interval = 3; SET LOCAL tcp_keepalives_count = 3; "
+                                   "SET LOCAL licet.writer = '{schema}'";
 static const char import_rows[] = "COPY {schema}.rel (rt, ri, rr, st, si, sr, caveat, context, expires_at, expires_ns) "
                                   "FROM STDIN (FORMAT binary)";
 

@@ -152,7 +152,7 @@ static void a_second_migration_has_nothing_to_do(void **state)
     migrate(&p, true, &sql);
     assert_int_equal(sql.size, 0);
     licet_buffer_clear(&sql);
-    assert_string_equal(ask(&p, "SELECT version FROM {schema}.meta"), "1");
+    assert_string_equal(ask(&p, "SELECT version FROM {schema}.meta"), "2");
     place_close(&p);
 }
 
@@ -194,8 +194,21 @@ typedef struct migrator {
     place       *place;
     pthread_t    thread;
     licet_status status;
-    size_t       size;
+    size_t       steps; /* that it took */
 } migrator;
+
+static size_t count_steps(const licet_buffer *sql)
+{
+    static const char begin[] = "-- Brings schema ";
+    const char       *at      = sql->data;
+    size_t            count   = 0;
+
+    while (at != NULL && (at = memmem(at, sql->size - (size_t)(at - sql->data), begin, strlen(begin))) != NULL) {
+        count++;
+        at++;
+    }
+    return count;
+}
 
 static void *migrate_beside_others(void *context)
 {
@@ -203,15 +216,15 @@ static void *migrate_beside_others(void *context)
     licet_buffer sql = LICET_BUFFER_INIT;
 
     m->status = licet_migrate(text_of(server()), &m->place->options, false, &sql, NULL);
-    m->size   = sql.size;
+    m->steps  = count_steps(&sql);
     licet_buffer_clear(&sql);
     return NULL;
 }
 
-static void of_many_migrations_at_once_each_succeeds_and_one_does_it(void **state)
+static void of_many_migrations_at_once_each_succeeds_and_each_step_is_taken_by_one(void **state)
 {
     migrator migrators[THREADS];
-    size_t   who_did = 0;
+    size_t   steps = 0;
     place    p;
 
     (void)state;
@@ -223,10 +236,10 @@ static void of_many_migrations_at_once_each_succeeds_and_one_does_it(void **stat
     for (int i = 0; i < THREADS; i++) {
         pthread_join(migrators[i].thread, NULL);
         assert_int_equal(migrators[i].status, LICET_OK);
-        who_did += migrators[i].size > 0 ? 1 : 0;
+        steps += migrators[i].steps;
     }
-    assert_int_equal(who_did, 1);
-    assert_string_equal(ask(&p, "SELECT version FROM {schema}.meta"), "1");
+    assert_int_equal(steps, 2);
+    assert_string_equal(ask(&p, "SELECT version FROM {schema}.meta"), "2");
     place_close(&p);
 }
 
@@ -257,9 +270,9 @@ static void a_store_that_is_not_there_or_newer_is_refused(void **state)
     assert_refused(&p, LICET_UNSUPPORTED, "there are no tables of licet in schema `licet_migration_");
     migrate(&p, false, NULL);
     ask(&p, "BEGIN; SET LOCAL licet.writer = '{schema}'; UPDATE {schema}.meta SET version = 7; COMMIT");
-    assert_refused(&p, LICET_UNSUPPORTED, "is of version 7, and this licet knows up to 1: use a newer licet");
+    assert_refused(&p, LICET_UNSUPPORTED, "is of version 7, and this licet knows up to 2: use a newer licet");
     assert_int_equal(licet_migrate(text_of(server()), &p.options, false, NULL, &error), LICET_UNSUPPORTED);
-    assert_says(error, "is of version 7, and this licet knows up to 1: use a newer licet");
+    assert_says(error, "is of version 7, and this licet knows up to 2: use a newer licet");
     place_close(&p);
 }
 
@@ -336,6 +349,61 @@ static void what_may_keep_rows_from_us_is_refused(void **state)
     place_close(&p);
 }
 
+/* The text of the step to a version, of those that a migration of nothing prints. */
+static char *step_to(place *p, int version)
+{
+    licet_buffer sql = LICET_BUFFER_INIT;
+    char         begin[32];
+    char        *found;
+    char        *end;
+    char        *text;
+
+    migrate(p, true, &sql);
+    text = strndup(sql.data, sql.size);
+    licet_buffer_clear(&sql);
+    snprintf(begin, sizeof begin, "to version %d of", version);
+    found = strstr(text, begin);
+    assert_non_null(found);
+    while (found > text && found[-1] != '\n')
+        found--;
+    memmove(text, found, strlen(found) + 1);
+    end = strstr(text, "\nCOMMIT;\n");
+    assert_non_null(end);
+    end[strlen("\nCOMMIT;\n")] = '\0';
+    return text;
+}
+
+static void tables_of_an_older_version_are_brought_up_to_date_with_what_is_in_them(void **state)
+{
+    lic_pg_store_facts facts;
+    licet_buffer       sql = LICET_BUFFER_INIT;
+    char              *first;
+    char              *second;
+    place              p;
+
+    (void)state;
+    place_open(&p);
+    first  = step_to(&p, 1);
+    second = step_to(&p, 2);
+    ask(&p, first);
+    ask(&p, "BEGIN; SET LOCAL licet.writer = '{schema}'; "
+            "INSERT INTO {schema}.rel (rt, ri, rr, st, si) VALUES ('d', 'a', 'r', 's', 'b'); COMMIT");
+    assert_refused(&p, LICET_UNSUPPORTED, "is of version 1, and this licet needs 2: run `licet migrate`");
+    migrate(&p, true, &sql);
+    assert_int_equal(sql.size, strlen(second));
+    assert_memory_equal(sql.data, second, sql.size);
+    licet_buffer_clear(&sql);
+    migrate(&p, false, &sql);
+    assert_int_equal(count_steps(&sql), 1);
+    licet_buffer_clear(&sql);
+    assert_fit(&p, &facts);
+    assert_string_equal(ask(&p, "SELECT rt || ri || rr || st || si FROM {schema}.rel"), "darsb");
+    assert_string_equal(ask(&p, "SELECT count(*) FROM {schema}.imports"), "0");
+    free(first);
+    free(second);
+    place_close(&p);
+}
+
 static void a_step_that_fails_leaves_nothing_behind(void **state)
 {
     licet_error *error = NULL;
@@ -357,11 +425,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_migration_has_nothing_to_do),
         cmocka_unit_test(what_a_dry_run_prints_is_what_a_migration_does),
-        cmocka_unit_test(of_many_migrations_at_once_each_succeeds_and_one_does_it),
+        cmocka_unit_test(of_many_migrations_at_once_each_succeeds_and_each_step_is_taken_by_one),
         cmocka_unit_test(a_store_that_is_not_there_or_newer_is_refused),
         cmocka_unit_test(a_store_says_what_it_is),
         cmocka_unit_test(a_store_restored_elsewhere_is_refused_until_it_is_repaired),
         cmocka_unit_test(what_may_keep_rows_from_us_is_refused),
+        cmocka_unit_test(tables_of_an_older_version_are_brought_up_to_date_with_what_is_in_them),
         cmocka_unit_test(a_step_that_fails_leaves_nothing_behind),
     };
 

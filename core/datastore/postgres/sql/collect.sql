@@ -5,6 +5,7 @@
 -- deletes, and who reads an old snapshot reads it in the same statement.
 --
 -- Rows that have been expired for longer than the window are first ended, like any other, and deleted a window later.
+-- Imports that were finished are known for a window.
 CREATE OR REPLACE FUNCTION {schema}._collect("window" interval, batch integer,
                                              OUT removed bigint, OUT expired bigint, OUT horizon xid8,
                                              OUT is_done boolean)
@@ -31,6 +32,7 @@ BEGIN
                                        ORDER BY t.at DESC LIMIT 1)) INTO horizon FROM {schema}.meta m;
     removed   := {schema}._forget_rows(horizon, batch);
     forgotten := {schema}._forget_transactions(horizon, batch);
+    DELETE FROM {schema}.imports i WHERE i.is_finished AND i.at < expired_before;
     is_done   := expired < batch AND removed < batch AND forgotten < batch;
     IF removed > 0 OR forgotten > 0 THEN
         UPDATE {schema}.meta SET gc_horizon = horizon WHERE gc_horizon < horizon;

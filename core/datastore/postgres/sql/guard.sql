@@ -11,7 +11,7 @@ DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['meta', 'rel', 'tx', 'zed', 'names', 'allowed', 'parameters'] LOOP
+    FOREACH name IN ARRAY ARRAY['meta', 'rel', 'tx', 'zed', 'names', 'allowed', 'parameters', 'imports'] LOOP
         EXECUTE format('CREATE OR REPLACE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON {schema}.%I '
                        'FOR EACH STATEMENT WHEN (pg_catalog.current_setting(''licet.writer'', true) '
                        'IS DISTINCT FROM ''{schema}'') EXECUTE FUNCTION {schema}._guard()', name);
