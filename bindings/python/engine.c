@@ -809,6 +809,8 @@ static PyObject *engine_repr(PyObject *self)
     X(delete_relationships) \
     X(read_relationships)   \
     X(import_relationships) \
+    X(import_status)        \
+    X(forget_import)        \
     X(export_relationships) \
     X(watch)                \
     X(stats)                \

@@ -63,6 +63,7 @@ static inline PyObject *Py_NewRef(PyObject *object)
     X(trace_node, "licet.records", "TraceNode", 14)          \
     X(trace, "licet.records", "Trace", 4)                    \
     X(imported, "licet.records", "Imported", 2)              \
+    X(import_status, "licet.records", "ImportStatus", 3)     \
     X(change, "licet.records", "Change", 5)                  \
     X(schema_change, "licet.records", "SchemaChange", 7)     \
     X(schema_member, "licet.records", "SchemaMember", 3)     \

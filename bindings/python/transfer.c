@@ -1,4 +1,5 @@
-/* Engine.import_relationships() and export_relationships(): many relationships into one transaction, or all of a filter.
+/* Engine.import_relationships() and export_relationships(): many relationships into one transaction, or into one for
+ * each batch, or all of a filter.
  *
  * An import takes its relationships from an iterable, batch by batch, and tells a callback how many it has. Both are code
  * of somebody else's, which may take its time, use the engine, or raise: nothing of the core is held while it runs. */
@@ -12,6 +13,7 @@
 
 #define BATCH_MAX 1000000
 #define BATCH_DEFAULT 1000
+#define PIECE_DEFAULT 10000
 
 typedef struct importer {
     module_state       *state;
@@ -22,7 +24,8 @@ typedef struct importer {
     licet_relationship *batch;
     size_t              capacity; /* of the batch */
     size_t              count;    /* in the batch */
-    uint64_t            total;    /* handed to the core */
+    licet_str           name;     /* given: each batch is committed */
+    uint64_t            total;    /* handed to the core, or if there is a name, committed */
     bool                done;     /* the iterable has ended */
 } importer;
 
@@ -32,6 +35,13 @@ static void importer_clear(importer *i)
     PyMem_Free(i->batch);
     Py_XDECREF(i->iterator);
     Py_XDECREF(i->kept);
+}
+
+static licet_status importer_begin(licet_engine *engine, importer *i, licet_error **error)
+{
+    if (i->name.data != NULL)
+        return licet_import_resume(engine, i->name, &i->import, &i->total, error);
+    return licet_import_begin(engine, &i->import, error);
 }
 
 static bool importer_init(PyObject *self, importer *i, PyObject *iterable)
@@ -52,7 +62,7 @@ static bool importer_init(PyObject *self, importer *i, PyObject *iterable)
         PyErr_NoMemory();
         return false;
     }
-    CALL_UNLOCKED_IF(engine_is_on_database(self), status = licet_import_begin(engine_handle(self), &i->import, &error));
+    CALL_UNLOCKED_IF(engine_is_on_database(self), status = importer_begin(engine_handle(self), i, &error));
     if (status != LICET_OK)
         raise_error(i->state, status, error);
     return status == LICET_OK;
@@ -89,9 +99,29 @@ static bool importer_add(importer *i)
     Py_BEGIN_ALLOW_THREADS
     status = licet_import_add(i->import, i->batch, i->count, &error);
     Py_END_ALLOW_THREADS
-    i->total += i->count;
+    if (i->name.data == NULL)
+        i->total += i->count;
     if (status != LICET_OK)
         raise_error(i->state, status, error);
+    return status == LICET_OK;
+}
+
+/* Commits the batch. *is_news: then more is committed than before. */
+static bool importer_save(importer *i, bool *is_news)
+{
+    const uint64_t before = i->total;
+    licet_error   *error  = NULL;
+    uint64_t       count  = 0;
+    licet_status   status;
+
+    Py_BEGIN_ALLOW_THREADS
+    status = licet_import_save(i->import, &count, NULL, &error);
+    Py_END_ALLOW_THREADS
+    if (status != LICET_OK)
+        raise_error(i->state, status, error);
+    else
+        i->total = count;
+    *is_news = i->total > before;
     return status == LICET_OK;
 }
 
@@ -124,39 +154,58 @@ static PyObject *importer_commit(importer *i)
     return record_to_py(i->state, RECORD_imported, fields_of(values, 2));
 }
 
+static bool importer_put(importer *i)
+{
+    bool is_news = true;
+
+    if (!importer_add(i) || (i->name.data != NULL && !importer_save(i, &is_news)))
+        return false;
+    return !is_news || importer_tell(i);
+}
+
 static PyObject *importer_run(importer *i)
 {
+    if (i->total > 0 && !importer_tell(i))
+        return NULL;
     while (!i->done) {
-        if (!importer_collect(i))
-            return NULL;
-        if (i->count > 0 && (!importer_add(i) || !importer_tell(i)))
+        if (!importer_collect(i) || (i->count > 0 && !importer_put(i)))
             return NULL;
     }
     return importer_commit(i);
 }
 
 const char engine_import_relationships_doc[] =
-    "import_relationships($self, /, relationships, *, progress=None, batch_size=1000)\n--\n\n"
+    "import_relationships($self, /, relationships, *, progress=None, batch_size=None, resume=None)\n--\n\n"
     "Creates any number of relationships in one transaction: all of them or none. Returns an Imported.\n\n"
     "relationships  an iterable of Relationship or their notation; it may be a generator\n"
     "progress       is called after each batch with the number of relationships taken so far\n"
-    "batch_size     relationships to a batch: 1 to 1,000,000\n\n"
+    "batch_size     relationships to a batch: 1 to 1,000,000; 1,000 by default, with resume 10,000\n"
+    "resume         a name for the import: each batch is a transaction of its own, and the next call with this name\n"
+    "               goes on after the last one that was committed\n\n"
     "None of them may exist. Nothing is visible before the end, and nothing is kept when the iterable or progress\n"
-    "raises. Raises AlreadyExists, InvalidArgument, NotFound, PreconditionFailed (the schema was replaced\n"
-    "meanwhile), LimitExceeded, OutOfMemory, Closed, TypeError, and whatever they raise.\n"
+    "raises. With resume that is so of the batch; progress is told what is committed. Who resumes gives the same\n"
+    "relationships from the first on, which are compared: others are refused (PreconditionFailed, reason\n"
+    "IMPORT_DIFFERS), and so is the slower of two imports of one name at once (IMPORT_MOVED).\n\n"
+    "Raises AlreadyExists, InvalidArgument, NotFound, PreconditionFailed (also: the schema was replaced\n"
+    "meanwhile), LimitExceeded, OutOfMemory, Closed, TypeError, and whatever they raise; with a database\n"
+    "Unavailable, DeadlineExceeded.\n"
     "Blocks while another write is in progress, without the interpreter's lock. Any thread.";
 
 PyObject *engine_import_relationships(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                                       PyObject *kwnames)
 {
-    static const signature sig      = { "import_relationships", 1, 1, { "relationships", "progress", "batch_size" } };
-    importer               i        = { .state = state_of(cls) };
-    uint64_t               capacity = BATCH_DEFAULT;
-    PyObject              *arg[3]   = { NULL };
-    PyObject              *imported = NULL;
+    static const signature sig = {
+        "import_relationships", 1, 1, { "relationships", "progress", "batch_size", "resume" }
+    };
+    importer  i        = { .state = state_of(cls) };
+    PyObject *arg[4]   = { NULL };
+    PyObject *imported = NULL;
+    uint64_t  capacity;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) ||
-        !positive_from_py(i.state, arg[2], "batch_size", LICET_KIND_VALUE, BATCH_MAX, &capacity))
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !optional_str_from_py(i.state, arg[3], "resume", &i.name))
+        return NULL;
+    capacity = i.name.data != NULL ? PIECE_DEFAULT : BATCH_DEFAULT;
+    if (!positive_from_py(i.state, arg[2], "batch_size", LICET_KIND_VALUE, BATCH_MAX, &capacity))
         return NULL;
     if (arg[1] != NULL && arg[1] != Py_None) {
         if (!PyCallable_Check(arg[1]))
@@ -168,6 +217,60 @@ PyObject *engine_import_relationships(PyObject *self, PyTypeObject *cls, PyObjec
         imported = importer_run(&i);
     importer_clear(&i);
     return imported;
+}
+
+const char engine_import_status_doc[] =
+    "import_status($self, /, name)\n--\n\n"
+    "How far the import of that name (import_relationships(resume=name)) has come: an ImportStatus.\n\n"
+    "Raises InvalidArgument, OutOfMemory, Closed, TypeError; with a database Unavailable, DeadlineExceeded, and it\n"
+    "blocks, without the interpreter's lock. Any thread.";
+
+PyObject *engine_import_status(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    static const signature sig    = { "import_status", 1, 1, { "name" } };
+    module_state          *state  = state_of(cls);
+    licet_import_record    record = LICET_IMPORT_RECORD_INIT;
+    licet_error           *error  = NULL;
+    PyObject              *arg[1] = { NULL };
+    licet_str              name;
+    licet_status           status;
+    PyObject              *values[3];
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "name", &name))
+        return NULL;
+    CALL_UNLOCKED_IF(engine_is_on_database(self),
+                     status = licet_import_find(engine_handle(self), name, &record, &error));
+    if (status != LICET_OK)
+        return raise_error(state, status, error);
+    values[0] = PyLong_FromUnsignedLongLong(record.count);
+    values[1] = PyBool_FromLong(record.is_known);
+    values[2] = PyBool_FromLong(record.is_finished);
+    return record_to_py(state, RECORD_import_status, fields_of(values, 3));
+}
+
+const char engine_forget_import_doc[] =
+    "forget_import($self, /, name)\n--\n\n"
+    "Forgets how far the import of that name has come, so that the name can be given to another. What it committed\n"
+    "stays. Returns whether there was one.\n\n"
+    "Raises and blocks as import_status(). Any thread.";
+
+PyObject *engine_forget_import(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    static const signature sig       = { "forget_import", 1, 1, { "name" } };
+    module_state          *state     = state_of(cls);
+    licet_error           *error     = NULL;
+    bool                   was_known = false;
+    PyObject              *arg[1]    = { NULL };
+    licet_str              name;
+    licet_status           status;
+
+    if (!unpack(&sig, args, nargs, kwnames, arg) || !str_from_py(state, arg[0], "name", &name))
+        return NULL;
+    CALL_UNLOCKED_IF(engine_is_on_database(self),
+                     status = licet_import_forget(engine_handle(self), name, &was_known, &error));
+    return status == LICET_OK ? PyBool_FromLong(was_known) : raise_error(state, status, error);
 }
 
 const char engine_export_relationships_doc[] =

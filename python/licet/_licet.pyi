@@ -15,6 +15,7 @@ from .records import (
     FoundSubject,
     Impact,
     Imported,
+    ImportStatus,
     Lint,
     Permissionship,
     ReflectionFilter,
@@ -228,8 +229,11 @@ class Engine:
         relationships: Iterable[str | Relationship],
         *,
         progress: Callable[[int], object] | None = None,
-        batch_size: int = 1000,
+        batch_size: int | None = None,
+        resume: str | None = None,
     ) -> Imported: ...
+    def import_status(self, name: str) -> ImportStatus: ...
+    def forget_import(self, name: str) -> bool: ...
     def export_relationships(
         self,
         *,

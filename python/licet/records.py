@@ -238,6 +238,16 @@ class Imported(NamedTuple):
     """Names the revision from which the relationships are visible."""
 
 
+class ImportStatus(NamedTuple):
+    """How far an import has come. See Engine.import_status()."""
+
+    count: int  # type: ignore[assignment]  # it hides tuple.count(), which nobody needs here
+    """Relationships that are committed, from the first on."""
+    is_known: bool
+    """False: there is none of that name."""
+    is_finished: bool
+
+
 class Change(NamedTuple):
     """Something that was committed. See Engine.watch()."""
 

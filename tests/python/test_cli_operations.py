@@ -366,6 +366,7 @@ def test_an_import_says_where_a_line_is_wrong(folder):
         "schema diff",
         "schema impact",
         "relationships import",
+        "relationships import-status",
         "relationships export",
     ],
 )

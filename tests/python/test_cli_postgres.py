@@ -63,6 +63,40 @@ def test_what_tends_a_database_needs_one(tmp_path, command):
     assert errors.endswith(f"licet {command}: error: the following arguments are required: --db\n")
 
 
+def test_an_import_with_a_name_says_how_far_it_came_and_goes_on(tmp_path, db):
+    with module.open(db[1], postgres_schema=db[3]) as engine:
+        engine.write_schema(SCHEMA)
+    command = ("relationships", "import", *db, "--resume", "users", "--batch-size", "2", "users.txt")
+    status = ("relationships", "import-status", *db, "users")
+    assert licet(tmp_path, *status) == (1, "no import of this name\n", "")
+    rows = [f"document:new#owner@user:u{i}" for i in range(6)]
+    (tmp_path / "users.txt").write_text(
+        "\n".join([*rows[:4], "// a comment", "document:new#nosuch@user:u4", *rows[4:]])
+    )
+    assert licet(tmp_path, *command) == (
+        2,
+        "",
+        "licet: 4 relationships of 'users' committed: the same command goes on from there\n"
+        "licet: relation/permission `nosuch` not found under definition `document`\n",
+    )
+    assert licet(tmp_path, *status) == (0, "4 relationships committed, not finished\n", "")
+    (tmp_path / "users.txt").write_text("\n".join(rows))
+    assert licet(tmp_path, *command) == (0, "6 relationships imported\n", "")
+    assert licet(tmp_path, *status, "--json") == (
+        0,
+        '{\n  "count": 6,\n  "is_known": true,\n  "is_finished": true\n}\n',
+        "",
+    )
+    (tmp_path / "users.txt").write_text("\n".join(rows[1:]))
+    assert licet(tmp_path, *command) == (
+        2,
+        "",
+        'licet: 6 relationships of the import "users" are committed, and what was given now is less\n',
+    )
+    assert licet(tmp_path, *status, "--forget") == (0, "6 relationships committed, finished\n", "")
+    assert licet(tmp_path, *status) == (1, "no import of this name\n", "")
+
+
 # ------------------------------------------------------------------------ the other commands
 
 

@@ -88,6 +88,70 @@ def test_doctor_tells_what_it_looked_at(tables):
     assert str(report).split("\n")[0] == "{1:<7}  {0}: {2}".format(*report.findings[0])
 
 
+def finding(tables, name):
+    return next(finding for finding in licet.doctor(**tables).findings if finding.name == name)
+
+
+def test_doctor_tells_of_imports_that_were_not_finished(tables):
+    assert finding(tables, "imports")[1:] == ("ok", "0 imports are not finished")
+    with licet.open(**tables, mode="prefetch") as engine:
+        engine.write_schema(SCHEMA)
+        for name in ("first", "second", "finished"):
+            with pytest.raises(licet.AlreadyExists):
+                engine.import_relationships([RELATIONSHIPS[0], RELATIONSHIPS[0]], resume=name, batch_size=5)
+        engine.import_relationships(RELATIONSHIPS, resume="done")
+    with psycopg.connect(tables["uri"], options="-c licet.writer=" + tables["postgres_schema"]) as connection:
+        connection.execute(
+            f"UPDATE {tables['postgres_schema']}.imports SET at = at - interval '25 h' WHERE name = 'second'"
+        )
+    told = '3 imports are not finished; the one that nobody has gone on with for longest: "second"'
+    assert finding(tables, "imports")[1:] == ("warning", told)
+
+
+def test_garbage_collection_forgets_imports_that_were_finished(tables):
+    with licet.open(**tables, mode="prefetch") as engine:
+        engine.write_schema(SCHEMA)
+        with pytest.raises(licet.AlreadyExists):
+            engine.import_relationships([RELATIONSHIPS[0], RELATIONSHIPS[0]], resume="broken off")
+        engine.import_relationships(RELATIONSHIPS, resume="done")
+        engine.collect_garbage()
+        assert engine.import_status("done") == licet.ImportStatus(6, True, True)
+    with licet.open(**tables, mode="prefetch", gc_window_ms=60_000) as engine:
+        age = "UPDATE {}.imports SET at = at - interval '61 s'".format(tables["postgres_schema"])
+        with psycopg.connect(tables["uri"], options="-c licet.writer=" + tables["postgres_schema"]) as connection:
+            connection.execute(age)
+        engine.collect_garbage()
+        assert not engine.import_status("done").is_known
+        assert engine.import_status("broken off").is_known
+
+
+def test_a_role_needs_no_rights_on_the_table_of_imports(tables):
+    name = tables["postgres_schema"]
+    role = f"importer_{name}"
+    granted = f"""
+        CREATE ROLE {role} LOGIN;
+        GRANT USAGE ON SCHEMA {name} TO {role};
+        GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {role};
+        REVOKE ALL ON {name}.imports FROM {role};
+        GRANT INSERT ON {name}.rel TO {role};
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {name} TO {role};
+    """
+    with licet.open(**tables) as engine:
+        engine.write_schema(SCHEMA)
+    try:
+        with psycopg.connect(tables["uri"], autocommit=True) as connection:
+            connection.execute(granted)
+            theirs = {**tables, "uri": psycopg.conninfo.make_conninfo(tables["uri"], user=role)}
+            with licet.open(**theirs, mode="prefetch") as engine:
+                assert engine.import_relationships(RELATIONSHIPS, resume="users", batch_size=2).count == 6
+                assert engine.import_status("users") == licet.ImportStatus(6, True, True)
+            told = "a right to look at them is missing: grant again after a migration"
+            assert finding(theirs, "imports")[1:] == ("warning", told)
+    finally:
+        with psycopg.connect(tables["uri"], autocommit=True) as connection:
+            connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
 def test_doctor_finds_that_nothing_was_migrated(postgres_uri, postgres_schema):
     report = licet.doctor(postgres_uri, postgres_schema=postgres_schema)
     assert not report

@@ -165,7 +165,8 @@ class Store:
         return session
 
     def migrate(self) -> None:
-        self.admin.run(embed_sql.text_of(1).replace("{schema}", self.schema))
+        for version in range(1, len(embed_sql.STEPS) + 1):
+            self.admin.run(embed_sql.text_of(version).replace("{schema}", self.schema))
 
     def write_schema(self, definitions: dict[str, Any], expected: int) -> int:
         return self.admin.one("SELECT schema FROM {s}._write_schema(%s, %s, NULL)", json.dumps(definitions), expected)
@@ -1537,7 +1538,7 @@ def test_a_fetch_reads_by_one_index_whatever_the_planner_knows(db, index, known)
 # ------------------------------------------------------------ guards and rights
 
 
-@pytest.mark.parametrize("table", ["meta", "rel", "tx", "zed", "names", "allowed", "parameters"])
+@pytest.mark.parametrize("table", ["meta", "rel", "tx", "zed", "names", "allowed", "parameters", "imports"])
 def test_direct_changes_are_refused(db, table):
     db.write("document:plan#viewer@user:tom")
     with refused(db, "LZ008", table):

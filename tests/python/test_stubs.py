@@ -143,6 +143,8 @@ def test_typed_programs_are_checked(tmp_path):
         "        for change in changes:\n"
         "            text = change.operation if change.relationship is None else change.relationship.resource\n"
         '    count: int = engine.import_relationships(["a:b#c@d:e"], progress=print).count\n'
+        '    count = engine.import_relationships(["a:b#c@d:e"], resume="n", batch_size=5).count\n'
+        '    count = engine.import_status("n").count if engine.forget_import("n") else 0\n'
         '    engine.allowed(b"a:b", "view", "user:c")\n'
         "    engine.touch(5)\n"
     )

@@ -139,6 +139,84 @@ def test_arguments_of_an_import_are_checked(engine):
             engine.import_relationships([], batch_size=size)
 
 
+def users(count):
+    return [f"document:new#owner@user:u{i}" for i in range(count)]
+
+
+def broken_off(count):
+    yield from users(count)
+    raise KeyError("broken")
+
+
+def test_an_import_with_a_name_goes_on_where_it_was(empty):
+    empty.write_schema(SCHEMA)
+    assert empty.import_status("users") == licet.ImportStatus(0, False, False)
+    told = []
+    with pytest.raises(KeyError, match="broken"):
+        empty.import_relationships(broken_off(5), resume="users", batch_size=2, progress=told.append)
+    assert told == [2, 4]
+    assert empty.import_status("users") == licet.ImportStatus(4, True, False)
+    assert stored(empty) == sorted(users(4))
+    told.clear()
+    imported = empty.import_relationships(users(9), resume="users", batch_size=3, progress=told.append)
+    assert imported.count == 9
+    assert empty.check("document:new", "edit", "user:u8", consistency=licet.at_exactly(imported.token)).allowed
+    assert told == [4, 6, 9]
+    assert stored(empty) == sorted(users(9))
+    assert empty.import_status("users") == licet.ImportStatus(9, True, True)
+    assert empty.import_relationships(users(9), resume="users").count == 9
+    assert stored(empty) == sorted(users(9))
+
+
+def test_what_is_taken_by_an_import_with_a_name_is_seen_when_it_is_committed(empty):
+    empty.write_schema(SCHEMA)
+    seen = []
+    empty.import_relationships(
+        users(25_000), resume="users", progress=lambda count: seen.append((count, empty.stats().relationships))
+    )
+    assert seen == [(10_000, 10_000), (20_000, 20_000), (25_000, 25_000)]
+
+
+def test_another_import_of_the_same_name_is_refused_until_it_is_forgotten(empty):
+    empty.write_schema(SCHEMA)
+    with pytest.raises(KeyError):
+        empty.import_relationships(broken_off(4), resume="users", batch_size=2)
+    for others in (["document:new#owner@user:other", *users(9)], users(9)[1:], users(3), []):
+        with pytest.raises(licet.PreconditionFailed, match=r'4 relationships of the import "users"') as refused:
+            empty.import_relationships(others, resume="users", batch_size=2)
+        assert refused.value.reason == "IMPORT_DIFFERS"
+        assert stored(empty) == sorted(users(4))
+    assert empty.forget_import("users") is True
+    assert empty.forget_import("users") is False
+    assert empty.import_relationships(["document:new#owner@user:other"], resume="users").count == 1
+
+
+def test_of_two_imports_of_one_name_at_once_one_is_refused(empty):
+    empty.write_schema(SCHEMA)
+
+    def overtaken():
+        yield from users(2)
+        empty.import_relationships(users(3), resume="users")
+        yield "document:late#owner@user:ada"
+
+    with pytest.raises(licet.PreconditionFailed, match="another process has gone on with it") as refused:
+        empty.import_relationships(overtaken(), resume="users", batch_size=1)
+    assert refused.value.reason == "IMPORT_MOVED"
+    assert stored(empty) == sorted(users(3))
+
+
+def test_names_of_imports_are_checked(engine):
+    for call in (
+        lambda name: engine.import_relationships([], resume=name),
+        engine.import_status,
+        engine.forget_import,
+    ):
+        with pytest.raises(licet.InvalidArgument, match="name: expected 1 to 128 bytes of UTF-8"):
+            call("")
+        with pytest.raises(TypeError, match="must be a str, not int"):
+            call(5)
+
+
 # ------------------------------------------------------------------------------ export
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from typing import Any
 
+from .. import _licet
 from .arguments import (
     add_command,
     add_group,
@@ -16,7 +18,7 @@ from .arguments import (
     store_options,
 )
 from .lines import relationships_from, relationships_of
-from .output import OK, UNUSABLE, complain, counted, write_json
+from .output import NO, OK, UNUSABLE, complain, counted, printable, write_json
 from .store import open_store
 
 
@@ -42,7 +44,7 @@ def add(commands: Any) -> None:
         relationships,
         "import",
         relationships_import,
-        "create any number of relationships, all or none",
+        "create any number of relationships, all or none; with --resume in pieces that can be gone on with",
         example="relationships import --file world.yaml more.txt",
     )
     store_options(command)
@@ -54,8 +56,27 @@ def add(commands: Any) -> None:
         help='one relationship a line; "-", the default, is standard input',
     )
     command.add_argument(
-        "--batch-size", type=int, default=1000, metavar="N", help="relationships at a time; 1,000 by default"
+        "--resume",
+        metavar="NAME",
+        help="commit each batch, and go on where the import of this name was when the same is given again",
     )
+    command.add_argument(
+        "--batch-size",
+        type=int,
+        metavar="N",
+        help="relationships at a time; 1,000 by default, with --resume 10,000",
+    )
+
+    command = add_command(
+        relationships,
+        "import-status",
+        import_status,
+        "how far an import of that name has come (import --resume)",
+        example="relationships import-status --file world.yaml users",
+    )
+    store_options(command)
+    command.add_argument("name", metavar="NAME")
+    command.add_argument("--forget", action="store_true", help="then forget it: what was imported stays")
 
     command = add_command(
         relationships,
@@ -111,13 +132,43 @@ def relationships_import(arguments: argparse.Namespace) -> int:
     with open_store(arguments) as engine:
         try:
             imported = engine.import_relationships(
-                relationships_of(arguments.path), progress=progress, batch_size=arguments.batch_size
+                relationships_of(arguments.path),
+                progress=progress,
+                batch_size=arguments.batch_size,
+                resume=arguments.resume,
             )
+        except BaseException:
+            if arguments.resume is not None:
+                _tell_how_far(engine, arguments.resume)
+            raise
         finally:
             if progress is not None:
                 print(file=sys.stderr)
     _print_change(arguments, "imported", imported.count, imported.token)
     return OK
+
+
+def _tell_how_far(engine: _licet.Engine, name: str) -> None:
+    """What is there of an import that has failed, if that can be found out."""
+    with contextlib.suppress(_licet.Error):
+        status = engine.import_status(name)
+        if status.is_known and not status.is_finished:
+            there = f"{counted(status.count, 'relationship')} of {printable(name)!r} committed"
+            complain(f"licet: {there}: the same command goes on from there")
+
+
+def import_status(arguments: argparse.Namespace) -> int:
+    with open_store(arguments) as engine:
+        status = engine.import_status(arguments.name)
+        if arguments.forget:
+            engine.forget_import(arguments.name)
+    if arguments.json:
+        write_json(status._asdict())
+    elif status.is_known:
+        print(f"{counted(status.count, 'relationship')} committed, {'' if status.is_finished else 'not '}finished")
+    else:
+        print("no import of this name")
+    return OK if status.is_known else NO
 
 
 def _show_progress(count: int) -> None:
