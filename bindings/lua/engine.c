@@ -557,6 +557,8 @@ static const luaL_Reg methods[] = {
     { "delete_relationships", engine_delete_relationships },
     { "read_relationships", engine_read_relationships },
     { "import_relationships", engine_import_relationships },
+    { "import_status", engine_import_status },
+    { "forget_import", engine_forget_import },
     { "export_relationships", engine_export_relationships },
     { "watch", engine_watch },
     { "allowed", engine_allowed },

@@ -316,8 +316,9 @@ local core = require "licet.core"
 ---@field may_block? boolean false for event loops: fails with code "unavailable", reason "WOULD_BLOCK", where it would have to wait for a database
 
 ---@class licet.ImportOptions
----@field progress? fun(count: integer) called after each batch with the number of relationships taken so far
----@field batch_size? integer relationships to a batch: 1,000 by default
+---@field progress? fun(count: integer) called after each batch with the number of relationships taken so far, with resume committed
+---@field batch_size? integer relationships to a batch: 1,000 by default, with resume 10,000
+---@field resume? string a name: each batch is a transaction of its own, and the next import of this name goes on after the last one, given the same relationships from the first on
 
 ---@class licet.WatchOptions
 ---@field since? string a token: what was committed after it; by default what will be committed from now on
@@ -340,6 +341,12 @@ local core = require "licet.core"
 ---@class licet.Imported
 ---@field count integer relationships
 ---@field token string names the revision from which they are visible
+
+--- How far an import with a name has come.
+---@class licet.ImportStatus
+---@field count integer relationships that are committed, from the first on
+---@field is_known boolean false: there is none of that name
+---@field is_finished boolean
 
 --- What Engine:delete_relationships() did.
 ---@class licet.Deletion
@@ -426,8 +433,14 @@ local core = require "licet.core"
 ---@field explain fun(self: licet.Engine, resource: string, permission: string, subject: string, options?: licet.CheckOptions): licet.Trace?, licet.Error?
 --- Creates any number of relationships in one transaction: all of them or none. They are a list, or come from an
 --- iterator, such as another engine's export. When it gives nil and a second value, that is returned; what it or
---- progress raises is raised; either way nothing was written.
+--- progress raises is raised; either way nothing was written, or with resume nothing of the batch. Other relationships
+--- than those of the same name before are refused (reason "IMPORT_DIFFERS"), and so is the slower of two at once
+--- ("IMPORT_MOVED").
 ---@field import_relationships fun(self: licet.Engine, relationships: (string|licet.Relationship)[]|fun(): string|licet.Relationship|nil, options?: licet.ImportOptions): licet.Imported?, licet.Error?
+--- How far has an import with this name come?
+---@field import_status fun(self: licet.Engine, name: string): licet.ImportStatus?, licet.Error?
+--- Forgets that, but not what was imported: the name can be given to another. Was there one?
+---@field forget_import fun(self: licet.Engine, name: string): boolean?, licet.Error?
 --- All relationships, or those of a filter.
 ---@field export_relationships fun(self: licet.Engine, options?: licet.ExportOptions): licet.RelationshipStream?, licet.Error?
 --- What is committed, in order, one change for each relationship that is written or deleted. An expiration is no change.

@@ -43,6 +43,8 @@ describe("a closed engine", function()
             expand = world.failure(engine:expand("document:plan", "view")),
             explain = world.failure(engine:explain(item[1], item[2], item[3])),
             import_relationships = world.failure(engine:import_relationships { "document:a#owner@user:ana" }),
+            import_status = world.failure(engine:import_status "users"),
+            forget_import = world.failure(engine:forget_import "users"),
             export_relationships = world.failure(engine:export_relationships()),
             watch = world.failure(engine:watch()),
             schema_impact = world.failure(engine:schema_impact(world.SCHEMA)),

@@ -202,6 +202,17 @@ local OPERATIONS = {
             return i < 4 and ("document:new#owner@user:u%d"):format(i) or nil
         end, { batch_size = 2 })).count
     end,
+    import_resumed = function(engine)
+        assert(engine:delete_relationships { resource_type = "document", resource_id = "new" })
+        local known, err = engine:forget_import "users"
+        assert(known ~= nil, err)
+        local done = assert(engine:import_relationships({
+            "document:new#owner@user:ana", "document:new#owner@user:bo", "document:new#owner@user:cy",
+        }, { batch_size = 1, resume = "users", progress = function(n) return n end }))
+        local status = assert(engine:import_status "users")
+
+        return done.count, status.count, status.is_finished
+    end,
     import_refused = function(engine)
         assert(not engine:import_relationships { "document:plan#owner@user:ana" })
         assert(not engine:import_relationships { "document:x #owner@user:ana" })

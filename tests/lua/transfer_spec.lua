@@ -75,6 +75,50 @@ describe("an import", function()
         assert.same({}, told)
     end)
 
+    it("goes on where an import of its name was", function()
+        local told = {}
+        local function broken(n)
+            local next_one = generator(n)
+
+            return function()
+                return next_one() or error("broken")
+            end
+        end
+        local options = { batch_size = 10, resume = "users", progress = function(n) told[#told + 1] = n end }
+
+        assert.same({ count = 0, is_known = false, is_finished = false }, assert(engine:import_status "users"))
+        assert.is_false(pcall(engine.import_relationships, engine, broken(25), options))
+        assert.same({ 10, 20 }, told)
+        assert.equal(20, count(engine))
+        assert.same({ count = 20, is_known = true, is_finished = false }, assert(engine:import_status "users"))
+        told = {}
+        local done = assert(engine:import_relationships(generator(35), options))
+
+        assert.equal(35, done.count)
+        assert.same({ 20, 30, 35 }, told)
+        assert.equal(35, count(engine))
+        assert.is_true(engine:allowed("document:d35", "view", "user:ana",
+            { consistency = licet.at_exactly(done.token) }))
+        assert.equal(35, assert(engine:import_relationships(generator(35), { resume = "users" })).count)
+        assert.same({ count = 35, is_known = true, is_finished = true }, assert(engine:import_status "users"))
+    end)
+
+    it("is refused under the name of another until that is forgotten", function()
+        assert(engine:import_relationships(generator(20), { resume = "users", batch_size = 7 }))
+        for _, others in ipairs { world.RELATIONSHIPS, generator(21), generator(3) } do
+            local err = world.failure(engine:import_relationships(others, { resume = "users" }))
+
+            assert.equal("precondition_failed", err.code)
+            assert.equal("IMPORT_DIFFERS", err.reason)
+        end
+        assert.equal(20, count(engine))
+        assert.is_true(engine:forget_import "users")
+        assert.is_false(engine:forget_import "users")
+        assert.equal(4, assert(engine:import_relationships(world.RELATIONSHIPS, { resume = "users" })).count)
+        assert.equal("invalid_argument", world.failure(engine:import_relationships({}, { resume = "" })).code)
+        assert.is_truthy(world.raised(engine.import_relationships, engine, {}, { resume = 5 }):find("resume", 1, true))
+    end)
+
     it("shows nothing before it is whole", function()
         assert(engine:import_relationships(generator(30), {
             batch_size = 10,
