@@ -15,6 +15,7 @@ FOLDER = Path(__file__).resolve().parent
 
 PROGRAMS = (
     "killed",
+    "imports",
     "frozen",
     "new_enemy",
     "interleaved",
