@@ -56,6 +56,11 @@ static const char store_sql[] =
     "  CASE WHEN min(at) IS NULL THEN 'nothing was written yet' ELSE 'the oldest transaction that is kept is ' || "
     "  (extract(epoch from clock_timestamp() - min(at)) / 3600)::numeric(12,1) || ' hours old' END FROM {schema}.tx";
 
+static const char imports_sql[] =
+    "SELECT 'imports', CASE WHEN min(at) < clock_timestamp() - interval '24 hours' THEN 'warning' ELSE 'ok' END, "
+    "  count(*) || ' imports are not finished' || coalesce('; the one that nobody has gone on with for longest: ' || "
+    "  (array_agg(to_json(name)::text ORDER BY at))[1], '') FROM {schema}.imports WHERE NOT is_finished";
+
 typedef struct findings {
     lic_text *json;
     size_t    count;
@@ -135,6 +140,21 @@ static licet_status look_at_clock(lic_pg_link *link, lic_pg_wait wait, findings 
     return status;
 }
 
+/* Who lacks the right may have been granted all there was before a migration. */
+static licet_status look_at_imports(lic_pg_link *link, const char *sql, lic_pg_wait wait, findings *f,
+                                    licet_error **error)
+{
+    const lic_pg_statement statement = { "doctor_imports", sql, 0, NULL };
+    const licet_status     status    = ask(link, &statement, wait, f, error);
+
+    if (status == LICET_OK || strcmp(lic_pg_link_failure(link)->sqlstate, "42501") != 0)
+        return status;
+    lic_error_forget(error);
+    add(f, LIC_STR("imports"), LIC_STR("warning"),
+        LIC_STR("a right to look at them is missing: grant again after a migration"));
+    return LICET_OK;
+}
+
 /* What keeps an engine from starting is a finding, and then nothing can be said of the tables. */
 static licet_status look_at_store(lic_pg_link *link, lic_memory *memory, lic_str schema, lic_pg_wait wait, findings *f,
                                   licet_error **error)
@@ -142,6 +162,7 @@ static licet_status look_at_store(lic_pg_link *link, lic_memory *memory, lic_str
     licet_error       *found = NULL;
     lic_pg_store_facts facts;
     lic_pg_statement   statement = { "doctor_store", NULL, 0, NULL };
+    const char        *imports;
     lic_arena          arena;
     licet_status       status = lic_pg_check_store(link, memory, schema, wait, &facts, &found);
 
@@ -155,7 +176,10 @@ static licet_status look_at_store(lic_pg_link *link, lic_memory *memory, lic_str
     add(f, LIC_STR("store"), LIC_STR("ok"), LIC_STR("tables and functions are those of this version of licet"));
     lic_arena_init(&arena, memory);
     statement.sql = lic_pg_statement_text(&arena, store_sql, schema);
-    status        = statement.sql == NULL ? lic_fail_memory(error) : ask(link, &statement, wait, f, error);
+    imports       = lic_pg_statement_text(&arena, imports_sql, schema);
+    status = statement.sql == NULL || imports == NULL ? lic_fail_memory(error) : ask(link, &statement, wait, f, error);
+    if (status == LICET_OK)
+        status = look_at_imports(link, imports, wait, f, error);
     lic_arena_free(&arena);
     return status;
 }
