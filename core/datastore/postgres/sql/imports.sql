@@ -1,5 +1,5 @@
--- Tables of version 2: how far each import has come that is committed piece by piece. A piece and its row here are of one
--- transaction, so whoever lost the answer to a COMMIT finds it here.
+-- Tables of version 2: how far each import has come that is committed piece by piece. A piece and its row here are of
+-- one transaction, so whoever lost the answer to a COMMIT finds it here.
 CREATE TABLE {schema}.imports (
     name        text COLLATE "C" PRIMARY KEY,
     count       bigint      NOT NULL DEFAULT 0, -- relationships, from the first on
