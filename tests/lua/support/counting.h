@@ -102,6 +102,18 @@
     X(import_begin, 1,                                                                                                \
       (licet_engine *engine, licet_import **import, licet_error **error),                                             \
       (engine, import, error))                                                                                        \
+    X(import_resume, 1,                                                                                               \
+      (licet_engine *engine, licet_str name, licet_import **import, uint64_t *count, licet_error **error),            \
+      (engine, name, import, count, error))                                                                           \
+    X(import_save, 0,                                                                                                 \
+      (licet_import *import, uint64_t *count, licet_token *token, licet_error **error),                               \
+      (import, count, token, error))                                                                                  \
+    X(import_find, 0,                                                                                                 \
+      (licet_engine *engine, licet_str name, licet_import_record *record, licet_error **error),                       \
+      (engine, name, record, error))                                                                                  \
+    X(import_forget, 0,                                                                                               \
+      (licet_engine *engine, licet_str name, bool *was_known, licet_error **error),                                   \
+      (engine, name, was_known, error))                                                                               \
     X(import_add, 0,                                                                                                  \
       (licet_import *import, const licet_relationship *relationships, size_t count, licet_error **error),             \
       (import, relationships, count, error))                                                                          \
@@ -186,6 +198,10 @@ void         counted_error_free(licet_error *error);
 #define licet_tree_format counted_tree_format
 #define licet_trace_format counted_trace_format
 #define licet_import_begin counted_import_begin
+#define licet_import_resume counted_import_resume
+#define licet_import_save counted_import_save
+#define licet_import_find counted_import_find
+#define licet_import_forget counted_import_forget
 #define licet_import_add counted_import_add
 #define licet_import_commit counted_import_commit
 #define licet_schema_diff counted_schema_diff
