@@ -2,7 +2,8 @@
 `postgres-follow` or `postgres-prefetch`.
 
 A Postgres is found by LICET_TEST_POSTGRES (see tools/postgres.py). There each engine has tables of its own, in a Postgres schema
-that was made for it, or emptied: that is faster, and a run opens hundreds.
+that was made for it, or emptied: that is faster, and a run opens hundreds. With LICET_TEST_COLLECT its garbage is collected
+all the while, and kept for a second.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import argparse
 import atexit
 import functools
 import os
+import threading
 from typing import Any
 
 import licet
 
 MEMORY = "memory"
 STORES = (MEMORY, "postgres-follow", "postgres-prefetch")
+
+COLLECT = "LICET_TEST_COLLECT"
+WINDOW_MS = 1000  # that garbage is kept then
 
 # Tables of more, with their indexes, are truncated, which takes longer than to delete a few rows.
 LARGE_BYTES = 4 << 20
@@ -67,6 +72,14 @@ class Engine:
     def __init__(self, engine: licet.Engine, schema: str) -> None:
         self.engine, self.schema = engine, schema
         self.owner = os.getpid()
+        self.ended = threading.Event()
+        self.collector = threading.Thread(target=self.collect, daemon=True) if os.environ.get(COLLECT) else None
+        if self.collector is not None:
+            self.collector.start()
+
+    def collect(self) -> None:
+        while not self.ended.wait(0.02):
+            self.engine.collect_garbage()
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.engine, name)
@@ -81,6 +94,9 @@ class Engine:
     def close(self) -> None:
         """In the child of a fork the tables are still its parent's."""
         if not self.engine.closed:
+            if self.collector is not None:
+                self.ended.set()
+                self.collector.join()
             self.engine.close()
             if os.getpid() == self.owner:
                 _pool().give_back(self.schema)
@@ -156,6 +172,8 @@ def open(**options: Any) -> licet.Engine | Engine:
     pool = _pool()
     schema = pool.take()
     mode = name.partition("-")[2]
+    if os.environ.get(COLLECT):
+        options.setdefault("gc_window_ms", WINDOW_MS)
     return Engine(licet.open(pool.conninfo, postgres_schema=schema, mode=mode, **options), schema)
 
 

@@ -319,6 +319,8 @@ def postgres() -> Count:
     files = [f"tests/conformance/test_{name}.py" for name in IN_STORES]
     for store in ("postgres-follow", "postgres-prefetch"):
         total.add(pytest(store, files, environment(LICET_TEST_STORE=store)))
+        collecting = environment(LICET_TEST_STORE=store, LICET_TEST_COLLECT="1")
+        total.add(pytest(f"{store}-collecting", ["tests/conformance/test_consistency.py"], collecting))
         hostile = ["tests/conformance/test_hostile.py"]
         total.add(pytest(f"{store}-hostile", hostile, environment(LICET_TEST_STORE=store), HOSTILE_IN_STORES))
     for store, options in DIFFERENTIAL:

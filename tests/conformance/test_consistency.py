@@ -16,10 +16,16 @@ from pathlib import Path
 
 import licet
 import pytest
+import stores
 from consistency import CONDITIONAL, HAS, NO, How, World, ask, key, pages, said
 
 SHARED = Path(os.environ.get("LICET_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "conformance"
-FILES = sorted((SHARED / "spicedb").glob("*.yaml"))
+# What has expired by the database's clock is garbage there, though not by the suite's.
+IS_COLLECTING = bool(os.environ.get(stores.COLLECT))
+NOT_COLLECTING = {"caveatexpiration", "indirectrelexpiration"}
+FILES = sorted(
+    path for path in (SHARED / "spicedb").glob("*.yaml") if not (IS_COLLECTING and path.stem in NOT_COLLECTING)
+)
 
 # What has to come together over all files.
 TOTAL = {
@@ -34,6 +40,21 @@ TOTAL = {
     "lookups_of_resources": 9040,
     "lookups_of_subjects": 6660,
     "pages": 15910,
+}
+
+# Of that, in the files that are left out where garbage is collected.
+EXPIRING = {
+    "configurations": 2,
+    "reads": 10,
+    "writes": 10,
+    "assertions": 24,
+    "checks": 434,
+    "bulk_checks": 172,
+    "expands": 12,
+    "recursive_expands": 6,
+    "lookups_of_resources": 256,
+    "lookups_of_subjects": 80,
+    "pages": 344,
 }
 
 NOT = (NO, ())
@@ -271,4 +292,4 @@ def test_every_configuration_was_counted(capsys):
     total = sum(map(counts_of, FILES), Counter())
     with capsys.disabled():
         print("\n" + ", ".join(f"{total[what]} {what.replace('_', ' ')}" for what in TOTAL) + ", 0 failures")
-    assert total == TOTAL
+    assert total == Counter(TOTAL) - (Counter(EXPIRING) if IS_COLLECTING else Counter())
