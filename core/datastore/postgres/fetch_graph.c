@@ -21,6 +21,7 @@ typedef struct fetched_row {
     const found_by *by;
     lic_str         resource_id;
     lic_str         subject_id;
+    int             number; /* of the row in the result that it is in */
     bool            is_plain;
 } fetched_row;
 
@@ -30,7 +31,7 @@ typedef struct builder {
     lic_arena              scratch; /* all below */
     found_by              *probes;
     size_t                 probe_count;
-    fetched_row           *rows; /* by number in the result; that about the store has no probe */
+    fetched_row           *rows; /* without that about the store */
     size_t                 row_count;
     lic_graph             *graph;
     lic_change            *changes;
@@ -83,11 +84,16 @@ static bool is_good_id(lic_str id)
     return i == id.size && i > 0 && i <= LIC_MAX_ID_BYTES;
 }
 
-static bool is_plain(const builder *b, int row, const fetched_row *read)
+static bool has_attributes(const builder *b, int row)
 {
     for (int i = LIC_PG_FETCHED_CAVEAT; i <= LIC_PG_FETCHED_EXPIRES_AT; i++)
         if (!PQgetisnull(b->result, row, i))
-            return false;
+            return true;
+    return false;
+}
+
+static bool has_plain_names(const fetched_row *read)
+{
     if (!is_good_id(read->resource_id))
         return false;
     return lic_str_equal(read->subject_id, LIC_STR("*")) ? read->by->plain_wildcard_allowed
@@ -100,23 +106,59 @@ static licet_status fail_answer(licet_error **error)
                     "the database's answer is not what was asked for");
 }
 
+static bool add_row(builder *b, fetched_row row)
+{
+    if (b->row_count == b->from->row_count)
+        return false;
+    row.is_plain &= has_plain_names(&row);
+    b->plain &= row.is_plain;
+    b->rows[b->row_count++] = row;
+    return true;
+}
+
+/* The first of a list, which is left without it. */
+static lic_str take_id(lic_str *list)
+{
+    const char   *separator = memchr(list->data, LIC_PG_FETCHED_SEPARATOR, list->size);
+    const size_t  size      = separator == NULL ? list->size : (size_t)(separator - list->data);
+    const lic_str id        = { list->data, size };
+    const size_t  taken     = separator == NULL ? size : size + 1;
+
+    *list = (lic_str){ separator == NULL ? NULL : list->data + taken, list->size - taken };
+    return id;
+}
+
+/* Two lists of one length. */
+static bool add_list(builder *b, fetched_row row, lic_str resources, lic_str subjects)
+{
+    bool fits = true;
+
+    while (fits && resources.data != NULL && subjects.data != NULL) {
+        row.resource_id = take_id(&resources);
+        row.subject_id  = take_id(&subjects);
+        fits            = add_row(b, row);
+    }
+    return fits && resources.data == NULL && subjects.data == NULL;
+}
+
 static licet_status read_row(builder *b, int row, licet_error **error)
 {
-    fetched_row *read = &b->rows[row];
-    int32_t      number;
+    fetched_row read = { .number = row };
+    int32_t     number;
 
     if (!lic_pg_get_i32(b->result, row, LIC_PG_FETCHED_PROBE, &number))
         return fail_answer(error);
     if (number == -1)
         return LICET_OK;
     if (number < 0 || (size_t)number >= b->probe_count ||
-        !lic_pg_get_bytes(b->result, row, LIC_PG_FETCHED_RESOURCE, &read->resource_id) ||
-        !lic_pg_get_bytes(b->result, row, LIC_PG_FETCHED_SUBJECT, &read->subject_id))
+        !lic_pg_get_bytes(b->result, row, LIC_PG_FETCHED_RESOURCE, &read.resource_id) ||
+        !lic_pg_get_bytes(b->result, row, LIC_PG_FETCHED_SUBJECT, &read.subject_id))
         return fail_answer(error);
-    read->by       = &b->probes[number];
-    read->is_plain = is_plain(b, row, read);
-    b->plain &= read->is_plain;
-    return LICET_OK;
+    read.by       = &b->probes[number];
+    read.is_plain = !has_attributes(b, row);
+    if (b->from->in_lists ? add_list(b, read, read.resource_id, read.subject_id) : add_row(b, read))
+        return LICET_OK;
+    return fail_answer(error);
 }
 
 /* -------------------------------------------------------------- ids in order */
@@ -162,9 +204,9 @@ static bool number_listed(builder *b)
     for (size_t i = 0; i < b->row_count; i++) {
         const fetched_row *row = &b->rows[i];
 
-        if (row->by != NULL && row->by->resource_type == type)
+        if (row->by->resource_type == type)
             ids[count++] = row->resource_id;
-        if (row->by != NULL && row->by->subject_type == type)
+        if (row->by->subject_type == type)
             ids[count++] = row->subject_id;
     }
     sorted = sort_ids(ids, room, count);
@@ -242,10 +284,9 @@ static lic_str field(const builder *b, int row, int column)
 }
 
 /* As all columns would have been told. */
-static void put_fields(const builder *b, int number, lic_pg_fields *fields)
+static void put_fields(const builder *b, const fetched_row *row, lic_pg_fields *fields)
 {
     const lic_program     *program  = b->from->program;
-    const fetched_row     *row      = &b->rows[number];
     const lic_relation    *relation = &program->relations[row->by->probe->relation];
     const lic_slot_meaning subject  = lic_program_slot(program, row->by->probe->slot);
 
@@ -255,13 +296,13 @@ static void put_fields(const builder *b, int number, lic_pg_fields *fields)
     fields->items[3] = program->definitions[subject.definition].name;
     fields->items[4] = row->subject_id;
     fields->items[5] = subject.relation == LIC_NO_REL ? LIC_ELLIPSIS : program->relations[subject.relation].name;
-    fields->items[6] = field(b, number, LIC_PG_FETCHED_CAVEAT);
-    fields->items[7] = field(b, number, LIC_PG_FETCHED_CONTEXT);
-    fields->items[8] = field(b, number, LIC_PG_FETCHED_EXPIRES_AT);
-    fields->items[9] = field(b, number, LIC_PG_FETCHED_EXPIRES_NS);
+    fields->items[6] = field(b, row->number, LIC_PG_FETCHED_CAVEAT);
+    fields->items[7] = field(b, row->number, LIC_PG_FETCHED_CONTEXT);
+    fields->items[8] = field(b, row->number, LIC_PG_FETCHED_EXPIRES_AT);
+    fields->items[9] = field(b, row->number, LIC_PG_FETCHED_EXPIRES_NS);
 }
 
-static licet_status add_judged_row(builder *b, int number, licet_error **error)
+static licet_status add_judged_row(builder *b, const fetched_row *row, licet_error **error)
 {
     const lic_pg_reader reader = { b->from->host, b->from->program, b->from->now, &b->scratch, NULL };
     lic_store_change    change = { .operation = LICET_TOUCH };
@@ -270,10 +311,9 @@ static licet_status add_judged_row(builder *b, int number, licet_error **error)
     bool                skip;
     licet_status        status;
 
-    put_fields(b, number, &fields);
+    put_fields(b, row, &fields);
     status = lic_pg_row_touch(&reader, &fields, &change, &skip, error);
-    if (status == LICET_OK && !skip &&
-        (!find_nodes(b, &b->rows[number], &edge) || !add_change(b, &edge, &change.attribute)))
+    if (status == LICET_OK && !skip && (!find_nodes(b, row, &edge) || !add_change(b, &edge, &change.attribute)))
         status = lic_fail_memory(error);
     lic_store_changes_end(&change, 1);
     return status;
@@ -283,11 +323,8 @@ static licet_status add_rows(builder *b, licet_error **error)
 {
     licet_status status = LICET_OK;
 
-    for (size_t i = 0; i < b->row_count && status == LICET_OK; i++) {
-        if (b->rows[i].by == NULL)
-            continue;
-        status = b->rows[i].is_plain ? add_plain_row(b, &b->rows[i], error) : add_judged_row(b, (int)i, error);
-    }
+    for (size_t i = 0; i < b->row_count && status == LICET_OK; i++)
+        status = b->rows[i].is_plain ? add_plain_row(b, &b->rows[i], error) : add_judged_row(b, &b->rows[i], error);
     return status;
 }
 
@@ -295,14 +332,15 @@ static licet_status add_rows(builder *b, licet_error **error)
 
 static bool make_tables(builder *b)
 {
-    const lic_fetch_plan *plan = b->from->plan;
+    const lic_fetch_plan *plan  = b->from->plan;
+    const size_t          count = b->from->row_count;
 
     b->known_capacity = 16;
-    while (b->known_capacity < 2 * b->row_count)
+    while (b->known_capacity < 2 * count)
         b->known_capacity *= 2;
     b->probes  = lic_new_array(&b->scratch, plan->backward.count + plan->probes.count, found_by);
-    b->rows    = lic_new_array(&b->scratch, b->row_count, fetched_row);
-    b->changes = lic_new_array(&b->scratch, b->row_count, lic_change);
+    b->rows    = lic_new_array(&b->scratch, count, fetched_row);
+    b->changes = lic_new_array(&b->scratch, count, lic_change);
     b->known   = lic_new_array(&b->scratch, b->known_capacity, uint32_t);
     return b->probes != NULL && b->rows != NULL && b->changes != NULL && b->known != NULL;
 }
@@ -315,8 +353,8 @@ static licet_status read_rows(builder *b, licet_error **error)
     describe_probes(b, &b->from->plan->probes);
     if (PQnfields(b->result) != LIC_PG_FETCHED_COLUMNS)
         return fail_answer(error);
-    for (size_t i = 0; i < b->row_count && status == LICET_OK; i++)
-        status = read_row(b, (int)i, error);
+    for (int i = 0; i < PQntuples(b->result) && status == LICET_OK; i++)
+        status = read_row(b, i, error);
     return status;
 }
 
@@ -356,9 +394,8 @@ licet_status lic_fetch_graph_make(const lic_fetch_graph *from, const PGresult *r
     builder                b      = { .from = from, .result = result, .plain = true };
     licet_status           status = LICET_OK;
 
-    *graph      = NULL;
-    *plain      = false;
-    b.row_count = (size_t)PQntuples(result);
+    *graph = NULL;
+    *plain = false;
     lic_arena_init_with(&b.scratch, from->host->memory, scratch, sizeof scratch);
     status = make_tables(&b) ? read_rows(&b, error) : lic_fail_memory(error);
     if (status == LICET_OK)

@@ -6,7 +6,7 @@
 #define ANSWER(seen, found)                                                                               \
     "SELECT -1, pg_current_snapshot()::text, m.store::text, "                                             \
     "coalesce((SELECT z.version FROM {schema}.zed z" seen " ORDER BY z.version DESC LIMIT 1), 0)::text, " \
-    "m.gc_horizon::text, clock_timestamp(), 0::smallint FROM {schema}.meta m UNION ALL SELECT * FROM {schema}." found
+    "m.gc_horizon::text, clock_timestamp(), 0::smallint FROM {schema}.meta m UNION ALL SELECT * FROM " found
 #define SEEN_BY(past) \
     " WHERE " past "::pg_snapshot IS NULL OR pg_visible_in_snapshot(z.created_xid, " past "::pg_snapshot)"
 
@@ -15,22 +15,24 @@
 #define SPANS "::{schema}._span[]"
 
 static const char *const texts[LIC_PG_FETCH_COUNT] = {
-    [LIC_PG_FETCH_CHECK] = ANSWER("", "_fetch_check($1::int, $2::text, $3::text, $4" PROBES ", $5::text, $6::int)"),
-    [LIC_PG_FETCH_BULK] =
-        ANSWER("", "_fetch_bulk($1" SEEDS ", $2" PROBES ", $3::int[], $4" SPANS ", $5::int, $6::int)"),
-    [LIC_PG_FETCH_FORWARD]    = ANSWER("", "_walk($1" SEEDS ", $2" PROBES ", $3::int)"),
-    [LIC_PG_FETCH_FORWARD_AT] = ANSWER(SEEN_BY("$4"), "_walk_at($1" SEEDS ", $2" PROBES ", $3::int, $4::pg_snapshot)"),
-    [LIC_PG_FETCH_BACKWARD]   = ANSWER("", "_return($1" SEEDS ", $2" PROBES ", $3" PROBES ", $4::int)"),
+    [LIC_PG_FETCH_CHECK] =
+        ANSWER("", "{schema}._fetch_check($1::int, $2::text, $3::text, $4" PROBES ", $5::text, $6::int)"),
+    [LIC_PG_FETCH_BULK]    = ANSWER("", "unnest({schema}._fetch_bulk($1::int[], $2::text[], $3::text, $4" PROBES
+                                        ", $5::int[], $6" SPANS ", $7::int, $8::int))"),
+    [LIC_PG_FETCH_FORWARD] = ANSWER("", "{schema}._walk($1" SEEDS ", $2" PROBES ", $3::int)"),
+    [LIC_PG_FETCH_FORWARD_AT] =
+        ANSWER(SEEN_BY("$4"), "{schema}._walk_at($1" SEEDS ", $2" PROBES ", $3::int, $4::pg_snapshot)"),
+    [LIC_PG_FETCH_BACKWARD] = ANSWER("", "{schema}._return($1" SEEDS ", $2" PROBES ", $3" PROBES ", $4::int)"),
     [LIC_PG_FETCH_BACKWARD_AT] =
-        ANSWER(SEEN_BY("$5"), "_return_at($1" SEEDS ", $2" PROBES ", $3" PROBES ", $4::int, $5::pg_snapshot)"),
+        ANSWER(SEEN_BY("$5"), "{schema}._return_at($1" SEEDS ", $2" PROBES ", $3" PROBES ", $4::int, $5::pg_snapshot)"),
     [LIC_PG_FETCH_CONFIRMED] =
-        ANSWER(SEEN_BY("$9"), "_fetch_confirmed($1" SEEDS ", $2" PROBES ", $3" PROBES
+        ANSWER(SEEN_BY("$9"), "{schema}._fetch_confirmed($1" SEEDS ", $2" PROBES ", $3" PROBES
                               ", $4::int[], $5::int[], $6::text, $7" PROBES ", $8::int, $9::pg_snapshot)"),
 };
 
 static const lic_pg_statement shapes[LIC_PG_FETCH_COUNT] = {
     [LIC_PG_FETCH_CHECK]       = { "fetch_check", NULL, 6, NULL },
-    [LIC_PG_FETCH_BULK]        = { "fetch_bulk", NULL, 6, NULL },
+    [LIC_PG_FETCH_BULK]        = { "fetch_bulk", NULL, 8, NULL },
     [LIC_PG_FETCH_FORWARD]     = { "fetch_forward", NULL, 3, NULL },
     [LIC_PG_FETCH_FORWARD_AT]  = { "fetch_forward_at", NULL, 4, NULL },
     [LIC_PG_FETCH_BACKWARD]    = { "fetch_backward", NULL, 4, NULL },

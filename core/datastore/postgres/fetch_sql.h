@@ -3,7 +3,8 @@
  *
  * Every answer has one row about the store, whose first column is -1: its current snapshot, its mark, the version of the
  * schema in force, the horizon of garbage collection, and the time. All others are relationships: the number of the probe
- * that found them, which says all four names; both ids; attributes. */
+ * that found them, which says all four names; both ids; attributes. In the answer about many, a row may stand for several
+ * relationships of one probe without attributes: both ids are lists then, of one length, with commas between. */
 #ifndef LIC_DATASTORE_POSTGRES_FETCH_SQL_H
 #define LIC_DATASTORE_POSTGRES_FETCH_SQL_H
 
@@ -11,11 +12,12 @@
 #include "datastore/postgres/link.h"
 
 typedef enum lic_pg_fetch_number {
-    LIC_PG_FETCH_CHECK,      /* the parts of one seed, probes that decide, all probes, most */
-    LIC_PG_FETCH_BULK,       /* seeds, probes for all rows of the subject, those that decide, all as spans, few, most */
-    LIC_PG_FETCH_FORWARD,    /* seeds, probes, most */
-    LIC_PG_FETCH_FORWARD_AT, /* ..., snapshot of the past */
-    LIC_PG_FETCH_BACKWARD,   /* seeds, probes that lead on, others, most */
+    LIC_PG_FETCH_CHECK, /* the parts of one seed, probes that decide, all probes, most */
+    /* States, lists of ids in them, subject, probes for all of its rows, those that decide, all as spans, few, most. */
+    LIC_PG_FETCH_BULK,
+    LIC_PG_FETCH_FORWARD,     /* seeds, probes, most */
+    LIC_PG_FETCH_FORWARD_AT,  /* ..., snapshot of the past */
+    LIC_PG_FETCH_BACKWARD,    /* seeds, probes that lead on, others, most */
     LIC_PG_FETCH_BACKWARD_AT, /* ..., snapshot of the past */
     LIC_PG_FETCH_CONFIRMED,   /* as backward, crossings from, to, subject, probes, most, snapshot: null for the head */
     LIC_PG_FETCH_COUNT
@@ -33,7 +35,8 @@ enum {
     LIC_PG_FETCHED_COLUMNS
 };
 
-#define LIC_PG_FETCH_PARAMETERS 9 /* at most */
+#define LIC_PG_FETCH_PARAMETERS 9    /* at most */
+#define LIC_PG_FETCHED_SEPARATOR ',' /* in lists of ids; in no id that is good */
 /* For LIC_PG_FETCH_BULK: with more rows of its own, the subject is looked for on each object. */
 #define LIC_PG_FETCH_OWN_ROWS 256
 

@@ -29,6 +29,7 @@ typedef struct fetch {
     size_t               begins[LIC_PG_FETCH_PARAMETERS];
     int                  parameter_count;
     PGresult            *result;
+    bool                 in_lists; /* that is how the result tells rows */
     lic_pg_prefetched   *fetched;
 } fetch;
 
@@ -108,6 +109,25 @@ static void put_seeds(fetch *f, const lic_fetch_seeds *seeds)
         add_seed(f, &seeds->items[i]);
         lic_text_add_char(&f->texts, '"');
     }
+    end_array(f);
+}
+
+/* Of those in one state, the ids as one list. Neighbours alone: there are few states, and questions of one come together. */
+static void put_lists(fetch *f, const lic_fetch_seeds *seeds)
+{
+    begin_array(f);
+    for (size_t i = 0; i < seeds->count; i++)
+        if (i == 0 || seeds->items[i].state != seeds->items[i - 1].state)
+            add_number(f, seeds->items[i].state);
+    end_array(f);
+    begin_array(f);
+    for (size_t i = 0; i < seeds->count; i++) {
+        const bool goes_on = i > 0 && seeds->items[i].state == seeds->items[i - 1].state;
+
+        lic_text_add(&f->texts, i == 0 ? LIC_STR("\"") : goes_on ? LIC_STR(",") : LIC_STR("\",\""));
+        lic_text_add(&f->texts, seeds->items[i].id);
+    }
+    lic_text_add_char(&f->texts, '"');
     end_array(f);
 }
 
@@ -357,7 +377,8 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         put_number(f, most);
         break;
     case LIC_PG_FETCH_BULK:
-        put_seeds(f, &plan->seeds);
+        put_lists(f, &plan->seeds);
+        put_word(f, plan->seeds.items[0].subject_id);
         put_asked(f);
         put_deciding(f);
         put_spans(f);
@@ -395,6 +416,7 @@ static licet_status run(fetch *f, lic_pg_fetch_number number, licet_error **erro
 
     PQclear(f->result);
     f->result          = NULL;
+    f->in_lists        = number == LIC_PG_FETCH_BULK;
     f->texts.size      = 0;
     f->parameter_count = 0;
     put_all(f, number);
@@ -491,6 +513,22 @@ static int find_store_row(const PGresult *result)
     return -1;
 }
 
+/* Of an answer in lists; at least. */
+static size_t count_rows(const PGresult *result, int store_row)
+{
+    size_t  count = 0;
+    lic_str list;
+
+    for (int i = 0; i < PQntuples(result); i++) {
+        if (i == store_row || !lic_pg_get_bytes(result, i, LIC_PG_FETCHED_SUBJECT, &list))
+            continue;
+        count++;
+        for (size_t at = 0; at < list.size; at++)
+            count += list.data[at] == LIC_PG_FETCHED_SEPARATOR;
+    }
+    return count;
+}
+
 static licet_status read_store(fetch *f, licet_error **error)
 {
     lic_pg_prefetched *fetched = f->fetched;
@@ -508,7 +546,7 @@ static licet_status read_store(fetch *f, licet_error **error)
         return fail_answer(error);
     fetched->now.seconds     = now_us / MICROSECONDS - (now_us % MICROSECONDS < 0);
     fetched->now.nanoseconds = (uint32_t)(now_us - fetched->now.seconds * MICROSECONDS) * 1000;
-    fetched->row_count       = (size_t)PQntuples(f->result) - 1;
+    fetched->row_count       = f->in_lists ? count_rows(f->result, row) : (size_t)PQntuples(f->result) - 1;
     return lic_pg_snapshot_read(f->keep, texts[LIC_PG_FETCHED_RESOURCE], &fetched->current, error);
 }
 
@@ -548,7 +586,13 @@ static lic_type listed_type(const fetch *f)
 
 static licet_status make_graph(fetch *f, bool *plain, licet_error **error)
 {
-    const lic_fetch_graph from = { f->wanted->host, f->wanted->program, f->fetched->now, &f->plan, listed_type(f) };
+    const lic_fetch_graph from = { .host      = f->wanted->host,
+                                   .program   = f->wanted->program,
+                                   .now       = f->fetched->now,
+                                   .plan      = &f->plan,
+                                   .listed    = listed_type(f),
+                                   .in_lists  = f->in_lists,
+                                   .row_count = f->fetched->row_count };
 
     return lic_fetch_graph_make(&from, f->result, &f->fetched->graph, plain, error);
 }

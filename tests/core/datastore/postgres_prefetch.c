@@ -1270,6 +1270,60 @@ static void many_checks_fetch_what_leads_on_and_their_subject_alone(void **state
     world_close(&w);
 }
 
+/* As many, each of the next number. step: of subjects. */
+static void put_numbered(world *w, size_t count, const char *resource, const char *subject, size_t step,
+                         const char *after)
+{
+    char line[128];
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(line, sizeof line, "%s%zu%s%zu%s", resource, i, subject, (i + 1) * step, after);
+        put(w, line, true);
+    }
+}
+
+/* Documents below thirty folders, some of them seen by groups too, which are in a circle: of many checks, those views. */
+static size_t ask_below_many_folders(world *w, lic_pg_prefetched *fetched)
+{
+    static const char   on_top[] = "folder:f30#viewer@group:g0#member\ngroup:g2#member@group:g0#member\n"
+                                   "group:g1#member@user:ana\nfolder:f31#viewer@user:bo\n";
+    licet_check_request checks[20];
+    const lic_need      need   = { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) };
+    const lic_pg_wanted wanted = wanted_of(w, &need, NULL);
+    char                ids[COUNT(checks)][24];
+    lic_graph          *whole;
+
+    put_numbered(w, COUNT(checks), "document:d", "#parent@folder:f", 0, "");
+    put_numbered(w, 2, "document:d", "#viewer@group:g", 1, "#member");
+    put_numbered(w, 30, "folder:f", "#parent@folder:f", 1, "");
+    put_numbered(w, 2, "group:g", "#member@group:g", 1, "#member");
+    put_lines(w, on_top);
+    for (size_t i = 0; i < COUNT(checks); i++) {
+        snprintf(ids[i], sizeof ids[i], "document:d%zu", i);
+        checks[i] = check_of(ids[i], "view", "user:ana");
+    }
+    whole = whole_graph(w);
+    assert_same(w, whole, &need, NULL);
+    lic_graph_free(whole);
+    assert_int_equal(lic_pg_prefetch(w->link, &wanted, LONG, &w->arena, fetched, NULL), LICET_OK);
+    lic_graph_free(fetched->graph);
+    return COUNT(checks) + 2 + 30;
+}
+
+static void many_checks_go_ways_of_any_length_and_in_circles(void **state)
+{
+    lic_pg_prefetched fetched;
+    size_t            way;
+    world             w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    way = ask_below_many_folders(&w, &fetched);
+    /* Of the circle each row at most once in each of the rounds that precede the recursion, and once in that. */
+    assert_in_range(fetched.row_count, way + 5, way + 1 + 4 * 10);
+    world_close(&w);
+}
+
 static void what_is_looked_up_is_numbered_in_its_order(void **state)
 {
     const lic_need need = { .kind          = LIC_NEED_RESOURCES,
@@ -1362,6 +1416,60 @@ static void an_id_that_is_none_fails_the_whole(void **state)
     wanted = wanted_of(&w, &need, NULL);
     assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_UNAVAILABLE);
     assert_null(fetched.graph);
+    world_close(&w);
+}
+
+/* Ids travel in lists, with commas. */
+static void an_id_with_a_comma_fails_many_checks(void **state)
+{
+    static const char *const rows[] = {
+        "('document', 'd1', 'parent', 'folder', 'a,b', '...')",
+        "('document', 'd1', 'parent', 'folder', ',', '...')",
+        "('document', 'd1', 'parent', 'folder', '', '...')",
+        "('document', 'd1,d2', 'owner', 'user', 'bo', '...')",
+        "('document', 'd1', 'parent', 'folder', 'a,b', '...'), ('document', 'd1', 'viewer', 'group', 'g', 'member'), "
+        "('document', 'd2', 'parent', 'folder', 'c', '...')",
+        "('document', 'd1', 'viewer', 'group', 'g,h', 'member')",
+    };
+    licet_check_request checks[20];
+    const lic_need      need = { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) };
+    world               w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    for (size_t i = 0; i < COUNT(checks); i++)
+        checks[i] = check_of(i % 2 == 0 ? "document:d1" : "document:d2", "view", "user:bo");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const lic_pg_wanted wanted = wanted_of(&w, &need, NULL);
+        lic_pg_prefetched   fetched;
+
+        world_clear(&w);
+        run(&w, "INSERT INTO rel (rt, ri, rr, st, si, sr) VALUES %s", rows[i]);
+        assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_UNAVAILABLE);
+        assert_null(fetched.graph);
+    }
+    world_close(&w);
+}
+
+static void many_checks_count_each_row_against_the_limit(void **state)
+{
+    licet_check_request checks[20];
+    const lic_need      need = { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) };
+    lic_pg_wanted       wanted;
+    world               w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_many(&w, "document plan viewer", 100, "group g%");
+    run(&w, "UPDATE rel SET sr = 'member'");
+    for (size_t i = 0; i < COUNT(checks); i++)
+        checks[i] = check_of("document:plan", "view", "user:bo");
+    wanted           = wanted_of(&w, &need, NULL);
+    wanted.most_rows = 99;
+    assert_fails(&w, &wanted, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT,
+                 "the request touches more than the 99 relationships that are fetched for one");
+    wanted.most_rows = 100;
+    lic_graph_free(fetch(&w, &need, NULL));
     world_close(&w);
 }
 
@@ -1508,9 +1616,12 @@ int main(void)
         cmocka_unit_test(an_explanation_is_about_what_does_not_decide_too),
         cmocka_unit_test(many_checks_about_one_subject_are_as_each_would_be),
         cmocka_unit_test(many_checks_fetch_what_leads_on_and_their_subject_alone),
+        cmocka_unit_test(many_checks_go_ways_of_any_length_and_in_circles),
         cmocka_unit_test(what_is_looked_up_is_numbered_in_its_order),
         cmocka_unit_test(a_row_that_does_not_fit_fails_the_whole),
         cmocka_unit_test(an_id_that_is_none_fails_the_whole),
+        cmocka_unit_test(an_id_with_a_comma_fails_many_checks),
+        cmocka_unit_test(many_checks_count_each_row_against_the_limit),
         cmocka_unit_test(more_rows_than_the_limit_are_an_error),
         cmocka_unit_test(another_schema_in_force_is_told_and_nothing_is_judged_by_this_one),
         cmocka_unit_test(a_past_that_was_collected_is_expired),

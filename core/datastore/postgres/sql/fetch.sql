@@ -149,16 +149,62 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
+-- For _fetch_bulk: rows that a span has found on objects, where they are of both its probes or some have attributes.
+-- Lists of good ids are of one length; of others what is left over is a row without resources, which is none.
+CREATE OR REPLACE FUNCTION {schema}._sort_out(span {schema}._span, keys text[], resources text, subjects text, kinds text,
+                                              most integer)
+RETURNS {schema}._found[] LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found {schema}._found[];
+BEGIN
+    found := ARRAY(
+        SELECT ROW (CASE u.kind WHEN '1' THEN span.n ELSE span.n2 END, string_agg(u.ri, ','), string_agg(u.si, ','),
+                    NULL, NULL, NULL, 0)::{schema}._found
+            FROM unnest(string_to_array(resources, ','), string_to_array(subjects, ','), string_to_array(kinds, NULL))
+                 u(ri, si, kind)
+            WHERE coalesce(u.kind, '2') IN ('1', '2') GROUP BY u.kind);
+    IF strpos(kinds, '0') > 0 THEN
+        found := found || ARRAY(
+            SELECT ROW (CASE WHEN r.is_first THEN span.n ELSE span.n2 END, r.ri, r.si, r.caveat, r.context, r.expires_at,
+                        r.expires_ns)::{schema}._found FROM (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns,
+                       r.rr = span.rr AND r.st = span.st AND r.sr = span.sr AS is_first FROM {schema}.rel r
+                WHERE r.rt = span.rt AND r.ri = ANY (keys)
+                  AND (r.rr, r.st) >= (span.rr, span.st) AND (r.rr, r.st) <= (span.rr2, span.st2)
+                  AND (r.rr = span.rr AND r.st = span.st AND r.sr = span.sr
+                       OR r.rr = span.rr2 AND r.st = span.st2 AND r.sr = span.sr2)
+                  AND (r.caveat IS NOT NULL OR r.expires_at IS NOT NULL)
+                  AND r.deleted_xid = '9223372036854775807' LIMIT most) r);
+    END IF;
+    RETURN found;
+END $$;
+
 -- From many, about one subject: it is looked for from its own side, where its rows are few, and then only what leads on
 -- is looked for on the objects. asked: for all its rows. deciding: their numbers, of those that do.
-CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(seeds {schema}._seed[], asked {schema}._probe[], deciding integer[],
-                                                spans {schema}._span[], few integer, most integer)
-RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
+--
+-- Ids are in lists, with commas between them: at first and from round to round those of objects in the state beside them;
+-- of a row that is told, unless it has attributes, ri and si are lists of one length. No good id has a comma in it, and a
+-- bad one makes the two differ in length.
+-- A round looks at all objects of a state by one statement for each span: a round of the recursive queries costs more than
+-- its rows do. But it does not know what was looked at before, so circles and long ways are left to those.
+CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(states integer[], ids text[], subject text, asked {schema}._probe[],
+                                                deciding integer[], spans {schema}._span[], few integer, most integer)
+RETURNS {schema}._found[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    subject text := seeds[1].s;
-    own     {schema}._found[];
+    found     {schema}._found[];
+    mixed     {schema}._found[];
+    is_few    boolean;
+    span      {schema}._span;
+    keys      text[];
+    resources text;
+    subjects  text;
+    others    text; -- subjects of the second probe of a span
+    kinds     text; -- of rows: 1 and 2 of the first and the second probe, 0 with attributes, 3 of no probe
+    led_to    integer[];
+    led_ids   text[];
+    size      bigint := 0; -- rows found by rounds
 BEGIN
-    own := ARRAY(
+    found := ARRAY(
         SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
             FROM unnest(asked) p CROSS JOIN LATERAL (
                 SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
@@ -166,14 +212,87 @@ BEGIN
                   AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
                   AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
             LIMIT few + 1);
-    IF cardinality(own) <= few THEN
-        RETURN QUERY SELECT * FROM unnest(own);
-        seeds := ARRAY(SELECT x FROM unnest(seeds) x WHERE (x.k, x.i) NOT IN (
-                           SELECT p.k, o.ri FROM unnest(own) o JOIN unnest(asked) p USING (n)
-                               WHERE p.n = ANY (deciding) AND o.caveat IS NULL AND o.expires_at IS NULL));
-        spans := ARRAY(SELECT p FROM unnest(spans) p WHERE p.m = 0);
+    is_few := cardinality(found) <= few;
+    -- To leave out what is decided costs as much as to look at an eighth of all.
+    IF is_few AND cardinality(found) * 8 >= cardinality(string_to_array(array_to_string(ids, ','), ',')) THEN
+        SELECT array_agg(x.k), array_agg(x.i) INTO states, ids FROM (
+            SELECT u.k, string_agg(u.i, ',') AS i FROM (
+                SELECT w.k, x.i COLLATE "C" FROM unnest(states, ids) w(k, i)
+                    CROSS JOIN LATERAL unnest(string_to_array(w.i, ',')) x(i)
+              EXCEPT
+                SELECT p.k, f.ri FROM unnest(found) f JOIN unnest(asked) p USING (n)
+                    WHERE p.n = ANY (deciding) AND f.caveat IS NULL AND f.expires_at IS NULL) u(k, i)
+            GROUP BY u.k) x;
     END IF;
-    RETURN QUERY SELECT * FROM {schema}._walk_spans(seeds, spans, most);
+    FOR round IN 1..8 LOOP
+        EXIT WHEN states IS NULL OR size >= most;
+        IF cardinality(states) > 1 THEN
+            SELECT array_agg(x.k), array_agg(x.i) INTO states, ids FROM (
+                SELECT w.k, string_agg(w.i, ',') AS i FROM unnest(states, ids) w(k, i) GROUP BY w.k) x;
+        END IF;
+        IF NOT is_few THEN
+            found := found || ARRAY(
+                SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
+                    FROM unnest(states, ids) w(k, i) JOIN unnest(spans) p ON p.k = w.k AND p.m <> 0 CROSS JOIN LATERAL (
+                        SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns
+                            FROM {schema}.rel r
+                        WHERE r.rt = p.rt AND r.ri = ANY (string_to_array(w.i, ',')) AND r.rr = p.rr AND r.sr = p.sr
+                          AND (r.st, r.si) >= (p.st, CASE p.m WHEN 1 THEN subject ELSE '*' END)
+                          AND (r.st, r.si) <= (p.st, CASE p.m WHEN 1 THEN subject ELSE '*' END)
+                          AND r.deleted_xid = '9223372036854775807' OFFSET 0) r);
+        END IF;
+        led_to := NULL;
+        led_ids := NULL;
+        FOR at IN 1..cardinality(states) LOOP
+            keys := string_to_array(ids[at], ',');
+            FOREACH span IN ARRAY spans LOOP
+                CONTINUE WHEN span.k <> states[at] OR span.m <> 0;
+                SELECT string_agg(r.ri, ','), string_agg(r.si, ','), string_agg(r.kind, '')
+                    INTO resources, subjects, kinds FROM (
+                        SELECT r.ri, r.si,
+                               CASE WHEN r.caveat IS NOT NULL OR r.expires_at IS NOT NULL THEN '0'
+                                    WHEN r.rr = span.rr AND r.sr = span.sr AND r.st = span.st THEN '1'
+                                    WHEN r.rr = span.rr2 AND r.sr = span.sr2 AND r.st = span.st2 THEN '2'
+                                    ELSE '3' END AS kind FROM {schema}.rel r
+                        WHERE r.rt = span.rt AND r.ri = ANY (keys)
+                          AND (r.rr, r.st) >= (span.rr, span.st) AND (r.rr, r.st) <= (span.rr2, span.st2)
+                          AND r.deleted_xid = '9223372036854775807' LIMIT most) r;
+                CONTINUE WHEN kinds IS NULL;
+                size := size + length(kinds);
+                others := NULL;
+                IF ltrim(kinds, '1') = '' THEN
+                    found := found || ROW (span.n, resources, subjects, NULL, NULL, NULL, 0)::{schema}._found;
+                ELSIF ltrim(kinds, '2') = '' THEN
+                    found := found || ROW (span.n2, resources, subjects, NULL, NULL, NULL, 0)::{schema}._found;
+                    others := subjects;
+                    subjects := NULL;
+                ELSE
+                    mixed := {schema}._sort_out(span, keys, resources, subjects, kinds, most);
+                    found := found || mixed;
+                    SELECT string_agg(x.si, ',') FILTER (WHERE x.n = span.n),
+                           string_agg(x.si, ',') FILTER (WHERE x.n <> span.n) INTO subjects, others FROM unnest(mixed) x;
+                END IF;
+                IF span.nk <> 0 AND subjects IS NOT NULL THEN
+                    led_to := led_to || span.nk;
+                    led_ids := led_ids || subjects;
+                END IF;
+                IF span.nk2 <> 0 AND others IS NOT NULL THEN
+                    led_to := led_to || span.nk2;
+                    led_ids := led_ids || others;
+                END IF;
+            END LOOP;
+        END LOOP;
+        states := led_to;
+        ids := led_ids;
+    END LOOP;
+    IF states IS NOT NULL AND size < most THEN
+        found := found || ARRAY(
+            SELECT x FROM {schema}._walk_spans(
+                ARRAY(SELECT DISTINCT ROW (w.k, x.i, subject)::{schema}._seed FROM unnest(states, ids) w(k, i)
+                          CROSS JOIN LATERAL unnest(string_to_array(w.i, ',')) x(i)),
+                ARRAY(SELECT s FROM unnest(spans) s WHERE s.m = 0 OR NOT is_few), most) x);
+    END IF;
+    RETURN found;
 END $$;
 
 -- Backward, and from what was reached forward: crossings say from which state in which.
