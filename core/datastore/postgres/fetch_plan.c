@@ -544,7 +544,6 @@ static bool mark_deciding(planner *p, uint32_t state, lic_rel root, uint32_t max
         if (probe->state != state || probe->mode == LIC_FETCH_ALL || !has_number(&granting, probe->relation))
             continue;
         probe->decides = is_bare(p, probe);
-        plan->decides |= probe->decides;
     }
     return true;
 }

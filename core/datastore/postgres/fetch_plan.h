@@ -64,7 +64,6 @@ typedef struct lic_fetch_crossing {
 typedef struct lic_fetch_plan {
     lic_fetch_seeds  seeds;
     lic_fetch_probes probes;
-    bool             decides;    /* some probe does */
     bool             is_for_one; /* one shape of subjects */
 
     /* LIC_NEED_RESOURCES: the rows that lead from the subject to candidates; probes are for checks of these. */

@@ -15,10 +15,10 @@
 #define SPANS "::{schema}._span[]"
 
 static const char *const texts[LIC_PG_FETCH_COUNT] = {
-    [LIC_PG_FETCH_CHECK] =
-        ANSWER("", "{schema}._fetch_check($1::int, $2::text, $3::text, $4" PROBES ", $5::text, $6::int)"),
+    [LIC_PG_FETCH_CHECK]   = ANSWER("", "{schema}._fetch_check($1::int, $2::text, $3::text, $4" PROBES
+                                        ", $5::text, $6::text, $7::int, $8::int)"),
     [LIC_PG_FETCH_BULK]    = ANSWER("", "unnest({schema}._fetch_bulk($1::int[], $2::text[], $3::text, $4" PROBES
-                                        ", $5::int[], $6" SPANS ", $7::int, $8::int))"),
+                                        ", $5::int[], $6" SPANS ", $7::int, $8::int, $9::int))"),
     [LIC_PG_FETCH_FORWARD] = ANSWER("", "{schema}._walk($1" SEEDS ", $2" PROBES ", $3::int)"),
     [LIC_PG_FETCH_FORWARD_AT] =
         ANSWER(SEEN_BY("$4"), "{schema}._walk_at($1" SEEDS ", $2" PROBES ", $3::int, $4::pg_snapshot)"),
@@ -31,8 +31,8 @@ static const char *const texts[LIC_PG_FETCH_COUNT] = {
 };
 
 static const lic_pg_statement shapes[LIC_PG_FETCH_COUNT] = {
-    [LIC_PG_FETCH_CHECK]       = { "fetch_check", NULL, 6, NULL },
-    [LIC_PG_FETCH_BULK]        = { "fetch_bulk", NULL, 8, NULL },
+    [LIC_PG_FETCH_CHECK]       = { "fetch_check", NULL, 8, NULL },
+    [LIC_PG_FETCH_BULK]        = { "fetch_bulk", NULL, 9, NULL },
     [LIC_PG_FETCH_FORWARD]     = { "fetch_forward", NULL, 3, NULL },
     [LIC_PG_FETCH_FORWARD_AT]  = { "fetch_forward_at", NULL, 4, NULL },
     [LIC_PG_FETCH_BACKWARD]    = { "fetch_backward", NULL, 4, NULL },

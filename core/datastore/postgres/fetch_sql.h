@@ -3,7 +3,7 @@
  *
  * Every answer has one row about the store, whose first column is -1: its current snapshot, its mark, the version of the
  * schema in force, the horizon of garbage collection, and the time. All others are relationships: the number of the probe
- * that found them, which says all four names; both ids; attributes. In the answer about many, a row may stand for several
+ * that found them, which says all four names; both ids; attributes. In answers to checks, a row may stand for several
  * relationships of one probe without attributes: both ids are lists then, of one length, with commas between. */
 #ifndef LIC_DATASTORE_POSTGRES_FETCH_SQL_H
 #define LIC_DATASTORE_POSTGRES_FETCH_SQL_H
@@ -12,8 +12,9 @@
 #include "datastore/postgres/link.h"
 
 typedef enum lic_pg_fetch_number {
-    LIC_PG_FETCH_CHECK, /* the parts of one seed, probes that decide, all probes, most */
-    /* States, lists of ids in them, subject, probes for all of its rows, those that decide, all as spans, few, most. */
+    /* The parts of one seed, probes that decide, all probes, and as spans, rounds, most. */
+    LIC_PG_FETCH_CHECK,
+    /* States, lists of ids in them, subject, probes for all of its rows, those that decide, all as spans, few, rounds, most. */
     LIC_PG_FETCH_BULK,
     LIC_PG_FETCH_FORWARD,     /* seeds, probes, most */
     LIC_PG_FETCH_FORWARD_AT,  /* ..., snapshot of the past */

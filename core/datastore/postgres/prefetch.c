@@ -355,6 +355,12 @@ static void put_crossings(fetch *f)
     end_array(f);
 }
 
+/* What is farther from the resource than the depth limit is not evaluated. An object more, that it be seen to be there. */
+static void put_rounds(fetch *f)
+{
+    put_number(f, (uint64_t)f->wanted->limits->max_depth + 2);
+}
+
 static void put_past(fetch *f)
 {
     begin_parameter(f);
@@ -374,6 +380,8 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         put_word(f, plan->seeds.items[0].subject_id);
         put_some(f, &plan->probes, 0, is_deciding);
         put_probes(f, &plan->probes, 0);
+        put_spans(f);
+        put_rounds(f);
         put_number(f, most);
         break;
     case LIC_PG_FETCH_BULK:
@@ -383,6 +391,7 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         put_deciding(f);
         put_spans(f);
         put_number(f, LIC_PG_FETCH_OWN_ROWS);
+        put_rounds(f);
         put_number(f, most);
         break;
     case LIC_PG_FETCH_CONFIRMED:
@@ -416,7 +425,7 @@ static licet_status run(fetch *f, lic_pg_fetch_number number, licet_error **erro
 
     PQclear(f->result);
     f->result          = NULL;
-    f->in_lists        = number == LIC_PG_FETCH_BULK;
+    f->in_lists        = number == LIC_PG_FETCH_BULK || number == LIC_PG_FETCH_CHECK;
     f->texts.size      = 0;
     f->parameter_count = 0;
     put_all(f, number);
@@ -456,7 +465,7 @@ static lic_pg_fetch_number choose(const fetch *f)
         return LIC_PG_FETCH_FORWARD_AT;
     if (is_bulk(f))
         return LIC_PG_FETCH_BULK;
-    return f->plan.decides && f->plan.seeds.count == 1 ? LIC_PG_FETCH_CHECK : LIC_PG_FETCH_FORWARD;
+    return f->plan.is_for_one && f->plan.seeds.count == 1 ? LIC_PG_FETCH_CHECK : LIC_PG_FETCH_FORWARD;
 }
 
 /* ------------------------------------------------------------- about the store */

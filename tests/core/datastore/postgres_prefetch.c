@@ -1207,6 +1207,62 @@ static void an_explanation_is_about_what_does_not_decide_too(void **state)
     world_close(&w);
 }
 
+/* As many, each of the next number. step: of subjects. */
+static void put_numbered(world *w, size_t count, const char *resource, const char *subject, size_t step,
+                         const char *after)
+{
+    char line[128];
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(line, sizeof line, "%s%zu%s%zu%s", resource, i, subject, (i + 1) * step, after);
+        put(w, line, true);
+    }
+}
+
+static void a_check_fetches_no_farther_than_the_depth_limit(void **state)
+{
+    const licet_check_request check = check_of("group:g1", "member", "user:ana");
+    const lic_need            need  = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
+    lic_graph                *whole;
+    world                     w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_numbered(&w, 1500, "group:g", "#member@group:g", 1, "#member");
+    put(&w, "group:g1500#member@user:ana", true);
+    whole = whole_graph(&w);
+    assert_same(&w, whole, &need, NULL);
+    lic_graph_free(whole);
+    assert_in_range(rows_for(&w, "group:g1", "member", "user:ana"), 1000, 1100); /* what is tried first, and 52 */
+    world_close(&w);
+}
+
+static void a_check_about_very_many_groups_is_answered(void **state)
+{
+    const licet_check_request check = check_of("document:wide", "view", "user:ana");
+    const lic_need            need  = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
+    world                     w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_numbered(&w, 3, "group:g", "#member@group:g", 1, "#member");
+    put(&w, "document:wide#parent@folder:f", true);
+    for (int i = 0; i < 2; i++) {
+        lic_graph *whole;
+        char       line[64];
+
+        for (size_t k = 0; k < 1200; k += 1 + (size_t)i) {
+            snprintf(line, sizeof line, "document:wide#viewer@group:g%zu#member", k);
+            put(&w, line, i == 0);
+        }
+        put(&w, "group:g1198#member@user:ana", i == 0);
+        whole = whole_graph(&w);
+        assert_same(&w, whole, &need, NULL);
+        lic_graph_free(whole);
+    }
+    world_close(&w);
+}
+
 /* More rows of the subject than are read from its side, and fewer. */
 static void many_checks_about_one_subject_are_as_each_would_be(void **state)
 {
@@ -1270,18 +1326,6 @@ static void many_checks_fetch_what_leads_on_and_their_subject_alone(void **state
     world_close(&w);
 }
 
-/* As many, each of the next number. step: of subjects. */
-static void put_numbered(world *w, size_t count, const char *resource, const char *subject, size_t step,
-                         const char *after)
-{
-    char line[128];
-
-    for (size_t i = 0; i < count; i++) {
-        snprintf(line, sizeof line, "%s%zu%s%zu%s", resource, i, subject, (i + 1) * step, after);
-        put(w, line, true);
-    }
-}
-
 /* Documents below thirty folders, some of them seen by groups too, which are in a circle: of many checks, those views. */
 static size_t ask_below_many_folders(world *w, lic_pg_prefetched *fetched)
 {
@@ -1319,7 +1363,7 @@ static void many_checks_go_ways_of_any_length_and_in_circles(void **state)
     (void)state;
     world_open(&w, FOLDERS);
     way = ask_below_many_folders(&w, &fetched);
-    /* Of the circle each row at most once in each of the rounds that precede the recursion, and once in that. */
+    /* Of the circle each row, some more than once: it is looked for in the first rounds only. */
     assert_in_range(fetched.row_count, way + 5, way + 1 + 4 * 10);
     world_close(&w);
 }
@@ -1614,6 +1658,8 @@ int main(void)
         cmocka_unit_test(answers_are_those_over_the_whole_graph),
         cmocka_unit_test(a_check_fetches_what_leads_on_and_its_subject_alone),
         cmocka_unit_test(an_explanation_is_about_what_does_not_decide_too),
+        cmocka_unit_test(a_check_fetches_no_farther_than_the_depth_limit),
+        cmocka_unit_test(a_check_about_very_many_groups_is_answered),
         cmocka_unit_test(many_checks_about_one_subject_are_as_each_would_be),
         cmocka_unit_test(many_checks_fetch_what_leads_on_and_their_subject_alone),
         cmocka_unit_test(many_checks_go_ways_of_any_length_and_in_circles),

@@ -105,51 +105,7 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     SELECT n, i, o, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
--- From one seed, unless a row of one of these probes decides at once. The others come as a text, which is only read if
--- it is needed.
-CREATE OR REPLACE FUNCTION {schema}._fetch_check(state integer, id text, subject text, deciding {schema}._probe[],
-                                                 probes text, most integer)
-RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    hit {schema}._found;
-BEGIN
-    SELECT p.n, r.ri, r.si, NULL, NULL, NULL, 0 INTO hit
-        FROM unnest(deciding) p CROSS JOIN LATERAL (
-            SELECT r.ri, r.si FROM {schema}.rel r
-            WHERE r.rt = p.rt AND r.ri = id AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
-              AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.deleted_xid = '9223372036854775807'
-              AND r.caveat IS NULL AND r.expires_at IS NULL OFFSET 0) r
-        LIMIT 1;
-    IF FOUND THEN
-        RETURN NEXT hit;
-    ELSE
-        RETURN QUERY SELECT * FROM {schema}._walk(ARRAY[ROW (state, id, subject)::{schema}._seed],
-                                                  probes::{schema}._probe[], most);
-    END IF;
-END $$;
-
--- As _walk, where there are many objects: each look costs the more, and neighbours are looked at as one.
-CREATE OR REPLACE FUNCTION {schema}._walk_spans(seeds {schema}._seed[], spans {schema}._span[], most integer)
-RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
-    WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
-        SELECT -1, x.k, x.i, x.s, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
-               NULL::smallint FROM unnest(seeds) x
-      UNION
-        SELECT CASE WHEN e.is_first THEN p.n ELSE p.n2 END, CASE WHEN e.is_first THEN p.nk ELSE p.nk2 END, e.si, w.s,
-               e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
-            FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(spans) p ON p.k = w.k
-            CROSS JOIN LATERAL (
-                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns,
-                       r.rr = p.rr AND r.st = p.st AND r.sr = p.sr AS is_first FROM {schema}.rel r
-                WHERE r.rt = p.rt AND r.ri = w.i
-                  AND (r.rr, r.st, r.si) >= (p.rr, p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
-                  AND (r.rr, r.st, r.si) <= (p.rr2, p.st2, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
-                  AND (r.rr = p.rr AND r.st = p.st AND r.sr = p.sr OR r.rr = p.rr2 AND r.st = p.st2 AND r.sr = p.sr2)
-                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
-    SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
-$$;
-
--- For _fetch_bulk: rows that a span has found on objects, where they are of both its probes or some have attributes.
+-- For _rounds: rows that a span has found on objects, where they are of both its probes or some have attributes.
 -- Lists of good ids are of one length; of others what is left over is a row without resources, which is none.
 CREATE OR REPLACE FUNCTION {schema}._sort_out(span {schema}._span, keys text[], resources text, subjects text, kinds text,
                                               most integer)
@@ -179,21 +135,19 @@ BEGIN
     RETURN found;
 END $$;
 
--- From many, about one subject: it is looked for from its own side, where its rows are few, and then only what leads on
--- is looked for on the objects. asked: for all its rows. deciding: their numbers, of those that do.
+-- As _walk, where there are many objects, and as far as `rounds` relationships lead.
 --
 -- Ids are in lists, with commas between them: at first and from round to round those of objects in the state beside them;
 -- of a row that is told, unless it has attributes, ri and si are lists of one length. No good id has a comma in it, and a
 -- bad one makes the two differ in length.
 -- A round looks at all objects of a state by one statement for each span: a round of the recursive queries costs more than
--- its rows do. But it does not know what was looked at before, so circles and long ways are left to those.
-CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(states integer[], ids text[], subject text, asked {schema}._probe[],
-                                                deciding integer[], spans {schema}._span[], few integer, most integer)
+-- its rows do. is_asked: looks for the subject too.
+CREATE OR REPLACE FUNCTION {schema}._rounds(states integer[], ids text[], subject text, is_asked boolean,
+                                            spans {schema}._span[], rounds integer, most integer)
 RETURNS {schema}._found[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     found     {schema}._found[];
     mixed     {schema}._found[];
-    is_few    boolean;
     span      {schema}._span;
     keys      text[];
     resources text;
@@ -202,35 +156,28 @@ DECLARE
     kinds     text; -- of rows: 1 and 2 of the first and the second probe, 0 with attributes, 3 of no probe
     led_to    integer[];
     led_ids   text[];
-    size      bigint := 0; -- rows found by rounds
+    seen      integer[];
+    seen_ids  text[];
+    size      bigint := 0;
 BEGIN
-    found := ARRAY(
-        SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
-            FROM unnest(asked) p CROSS JOIN LATERAL (
-                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.st = p.st AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.sr = p.sr
-                  AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
-                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
-            LIMIT few + 1);
-    is_few := cardinality(found) <= few;
-    -- To leave out what is decided costs as much as to look at an eighth of all.
-    IF is_few AND cardinality(found) * 8 >= cardinality(string_to_array(array_to_string(ids, ','), ',')) THEN
-        SELECT array_agg(x.k), array_agg(x.i) INTO states, ids FROM (
-            SELECT u.k, string_agg(u.i, ',') AS i FROM (
-                SELECT w.k, x.i COLLATE "C" FROM unnest(states, ids) w(k, i)
-                    CROSS JOIN LATERAL unnest(string_to_array(w.i, ',')) x(i)
-              EXCEPT
-                SELECT p.k, f.ri FROM unnest(found) f JOIN unnest(asked) p USING (n)
-                    WHERE p.n = ANY (deciding) AND f.caveat IS NULL AND f.expires_at IS NULL) u(k, i)
-            GROUP BY u.k) x;
-    END IF;
-    FOR round IN 1..8 LOOP
+    FOR round IN 1..rounds LOOP
+        -- Circles and what is reached on several ways are few, as a rule, and leaving them out is dear.
+        IF round > 8 THEN
+            SELECT array_agg(x.k), array_agg(x.i) INTO states, ids FROM (
+                SELECT u.k, string_agg(u.i, ',') AS i FROM (
+                    SELECT w.k, x.i FROM unnest(states, ids) w(k, i), unnest(string_to_array(w.i, ',')) x(i)
+                  EXCEPT
+                    SELECT w.k, x.i FROM unnest(seen, seen_ids) w(k, i), unnest(string_to_array(w.i, ',')) x(i)) u
+                GROUP BY u.k) x;
+        END IF;
         EXIT WHEN states IS NULL OR size >= most;
+        seen := seen || states;
+        seen_ids := seen_ids || ids;
         IF cardinality(states) > 1 THEN
             SELECT array_agg(x.k), array_agg(x.i) INTO states, ids FROM (
                 SELECT w.k, string_agg(w.i, ',') AS i FROM unnest(states, ids) w(k, i) GROUP BY w.k) x;
         END IF;
-        IF NOT is_few THEN
+        IF is_asked THEN
             found := found || ARRAY(
                 SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
                     FROM unnest(states, ids) w(k, i) JOIN unnest(spans) p ON p.k = w.k AND p.m <> 0 CROSS JOIN LATERAL (
@@ -285,14 +232,70 @@ BEGIN
         states := led_to;
         ids := led_ids;
     END LOOP;
-    IF states IS NOT NULL AND size < most THEN
-        found := found || ARRAY(
-            SELECT x FROM {schema}._walk_spans(
-                ARRAY(SELECT DISTINCT ROW (w.k, x.i, subject)::{schema}._seed FROM unnest(states, ids) w(k, i)
-                          CROSS JOIN LATERAL unnest(string_to_array(w.i, ',')) x(i)),
-                ARRAY(SELECT s FROM unnest(spans) s WHERE s.m = 0 OR NOT is_few), most) x);
-    END IF;
     RETURN found;
+END $$;
+
+-- From many, about one subject: it is looked for from its own side, where its rows are few, and then only what leads on
+-- is looked for on the objects. asked: for all its rows. deciding: their numbers, of those that do.
+CREATE OR REPLACE FUNCTION {schema}._fetch_bulk(states integer[], ids text[], subject text, asked {schema}._probe[],
+                                                deciding integer[], spans {schema}._span[], few integer, rounds integer,
+                                                most integer)
+RETURNS {schema}._found[] LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found  {schema}._found[];
+    is_few boolean;
+BEGIN
+    found := ARRAY(
+        SELECT ROW (p.n, r.ri, r.si, r.caveat, r.context, r.expires_at, r.expires_ns)::{schema}._found
+            FROM unnest(asked) p CROSS JOIN LATERAL (
+                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
+                WHERE r.st = p.st AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.sr = p.sr
+                  AND (r.rt, r.rr) >= (p.rt, p.rr) AND (r.rt, r.rr) <= (p.rt, p.rr)
+                  AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
+            LIMIT few + 1);
+    is_few := cardinality(found) <= few;
+    -- To leave out what is decided costs as much as to look at an eighth of all.
+    IF is_few AND cardinality(found) * 8 >= cardinality(string_to_array(array_to_string(ids, ','), ',')) THEN
+        SELECT array_agg(x.k), array_agg(x.i) INTO states, ids FROM (
+            SELECT u.k, string_agg(u.i, ',') AS i FROM (
+                SELECT w.k, x.i COLLATE "C" FROM unnest(states, ids) w(k, i)
+                    CROSS JOIN LATERAL unnest(string_to_array(w.i, ',')) x(i)
+              EXCEPT
+                SELECT p.k, f.ri FROM unnest(found) f JOIN unnest(asked) p USING (n)
+                    WHERE p.n = ANY (deciding) AND f.caveat IS NULL AND f.expires_at IS NULL) u(k, i)
+            GROUP BY u.k) x;
+    END IF;
+    RETURN found || {schema}._rounds(states, ids, subject, NOT is_few, spans, rounds, most);
+END $$;
+
+-- From one seed, unless a row of one of these probes decides at once. The others come as a text, which is only read if
+-- it is needed. Where there are many rows, or a long way, in rounds.
+CREATE OR REPLACE FUNCTION {schema}._fetch_check(state integer, id text, subject text, deciding {schema}._probe[],
+                                                 probes text, spans text, rounds integer, most integer)
+RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    hit  {schema}._found;
+    many integer := least(most, 1000);
+    size integer;
+BEGIN
+    SELECT p.n, r.ri, r.si, NULL, NULL, NULL, 0 INTO hit
+        FROM unnest(deciding) p CROSS JOIN LATERAL (
+            SELECT r.ri, r.si FROM {schema}.rel r
+            WHERE r.rt = p.rt AND r.ri = id AND r.rr = p.rr AND r.st = p.st AND r.sr = p.sr
+              AND r.si = CASE p.m WHEN 1 THEN subject ELSE '*' END AND r.deleted_xid = '9223372036854775807'
+              AND r.caveat IS NULL AND r.expires_at IS NULL OFFSET 0) r
+        LIMIT 1;
+    IF FOUND THEN
+        RETURN NEXT hit;
+    ELSE
+        RETURN QUERY SELECT * FROM {schema}._walk(ARRAY[ROW (state, id, subject)::{schema}._seed],
+                                                  probes::{schema}._probe[], many);
+        GET DIAGNOSTICS size = ROW_COUNT;
+        IF size = many THEN
+            RETURN QUERY SELECT * FROM unnest({schema}._rounds(ARRAY[state], ARRAY[id], subject, true,
+                                                               spans::{schema}._span[], rounds, most));
+        END IF;
+    END IF;
 END $$;
 
 -- Backward, and from what was reached forward: crossings say from which state in which.
