@@ -10,16 +10,21 @@
 
 #include "base/clock.h"
 
-bool lic_pg_bell_init(lic_pg_bell *bell)
+static bool make_pipe(lic_pg_bell *bell)
 {
     int ends[2];
 
-    *bell = (lic_pg_bell){ .read_end = -1, .write_end = -1 };
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return false;
     bell->read_end  = ends[0];
     bell->write_end = ends[1];
     return true;
+}
+
+bool lic_pg_bell_init(lic_pg_bell *bell)
+{
+    *bell = (lic_pg_bell){ .read_end = -1, .write_end = -1 };
+    return make_pipe(bell);
 }
 
 static void close_end(int *end)
@@ -41,6 +46,15 @@ void lic_pg_bell_ring(lic_pg_bell *bell)
         return;
     while (write(bell->write_end, "", 1) < 0 && errno == EINTR)
         continue;
+}
+
+/* A pipe that both had would stay readable for the one that goes on when the other has closed, and its waits would only
+ * turn round. */
+void lic_pg_bell_after_fork_child(lic_pg_bell *bell)
+{
+    lic_pg_bell_free(bell);
+    if (!make_pipe(bell))
+        atomic_store(&bell->is_rung, true);
 }
 
 static bool is_rung(const lic_pg_bell *bell)

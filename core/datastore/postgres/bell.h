@@ -16,6 +16,8 @@ typedef struct lic_pg_bell {
 bool lic_pg_bell_init(lic_pg_bell *bell); /* false: no descriptors left */
 void lic_pg_bell_free(lic_pg_bell *bell); /* nobody waits. May run twice; in the child of a fork too */
 void lic_pg_bell_ring(lic_pg_bell *bell); /* for good. Any thread */
+/* In the child of a fork: its bell is another one than the parent's. Rung, if no descriptors are left. */
+void lic_pg_bell_after_fork_child(lic_pg_bell *bell);
 
 /* How long a call may wait. Also of time that is over one look is taken: {0, NULL} asks without waiting. */
 typedef struct lic_pg_wait {

@@ -1,6 +1,8 @@
 /* Who asks, who waits, and the thread that does both when nobody else does. */
 #include "datastore/postgres/follow.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/hash.h"
 #include "datastore/postgres/standing.h"
@@ -300,6 +302,22 @@ bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint
     return same;
 }
 
+bool lic_pg_basis_of(lic_pg_store *store, const licet_schema *schema, lic_pg_basis *basis)
+{
+    lic_pg_follower *f = &store->follower;
+    uint64_t         version;
+    bool             known;
+
+    lic_mutex_lock(&f->lock);
+    known           = f->standing.schema == schema && f->standing.is_identified;
+    version         = f->standing.schema_version;
+    basis->identity = f->standing.identity;
+    lic_mutex_unlock(&f->lock);
+    snprintf(basis->version, sizeof basis->version, "%llu", (unsigned long long)version);
+    snprintf(basis->timeline, sizeof basis->timeline, "%08X", (unsigned)basis->identity.timeline);
+    return known;
+}
+
 bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity)
 {
     lic_pg_follower *f = &store->follower;
@@ -327,15 +345,20 @@ bool lic_pg_follow_is_server(lic_pg_store *store, const lic_pg_server *server)
 
 /* ----------------------------------------------------------------- the thread */
 
-/* Not under the lock. */
-static licet_status connect(lic_pg_store *store, lic_pg_link **link, licet_error **error)
+/* Not under the lock. A load takes its time: the child of a fork has to know the link meanwhile. */
+static licet_status connect(lic_pg_store *store, licet_error **error)
 {
     const lic_pg_wait wait = lic_pg_store_wait(store, lic_monotonic_ms() + CONNECT_MS);
-    licet_status status    = lic_pg_link_open(store->host.memory, store->conninfo, &store->settings, wait, link, error);
+    lic_pg_follower  *f    = &store->follower;
+    lic_pg_link      *link = NULL;
+    licet_status status = lic_pg_link_open(store->host.memory, store->conninfo, &store->settings, wait, &link, error);
 
     if (status != LICET_OK)
         return status;
-    return lic_pg_stand(store, *link, lic_pg_store_wait(store, lic_monotonic_ms() + FOREVER_MS), error);
+    lic_mutex_lock(&f->lock);
+    f->link = link;
+    lic_mutex_unlock(&f->lock);
+    return lic_pg_stand(store, link, lic_pg_store_wait(store, lic_monotonic_ms() + FOREVER_MS), error);
 }
 
 /* Under the lock, which is let go of. Nobody else uses the link while the phase is another than following. */
@@ -343,7 +366,6 @@ static bool start_again(lic_pg_store *store)
 {
     lic_pg_follower *f     = &store->follower;
     lic_pg_link     *old   = f->link;
-    lic_pg_link     *link  = NULL;
     licet_error     *error = NULL;
     licet_status     status;
 
@@ -355,19 +377,16 @@ static bool start_again(lic_pg_store *store)
     f->sent_ms = lic_monotonic_ms();
     lic_mutex_unlock(&f->lock);
     lic_pg_link_close(old);
-    status = connect(store, &link, &error);
-    if (status != LICET_OK) {
-        lic_pg_link_close(link);
-        link = NULL;
-    }
+    status = connect(store, &error);
     lic_mutex_lock(&f->lock);
-    f->link = link;
     if (status == LICET_OK) {
         f->phase = LIC_PG_FOLLOWING;
         set_problem(f, NULL);
         wake(f);
         return true;
     }
+    lic_pg_link_close(f->link);
+    f->link = NULL;
     fall_back(store, error);
     return false;
 }
@@ -517,12 +536,13 @@ void lic_pg_follow_after_fork_parent(lic_pg_store *store)
 }
 
 /* The graph and how old it is stay; the connection and the thread are the parent's. A catch-up that was in flight may have
- * been at work on the standing: then everything is loaded anew. */
+ * been at work on the standing, and so may the thread, unless it follows: then everything is loaded anew. */
 void lic_pg_follow_after_fork_child(lic_pg_store *store)
 {
     lic_pg_follower *f = &store->follower;
 
-    if (f->in_flight || f->phase == LIC_PG_CONNECTING) { /* its memory may be in the middle of a change: leaked, once */
+    /* Its memory may be in the middle of a change: leaked, once. */
+    if (f->in_flight || f->phase == LIC_PG_CONNECTING || f->phase == LIC_PG_BROKEN) {
         f->standing.is_loaded = false;
         lic_arena_init(&f->standing.arena, store->host.memory);
     }

@@ -88,6 +88,24 @@ licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_er
 /* The schema in force as the graph has it, and its number in the database. NULL, when the pointer is another one. Any
  * thread. */
 bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint64_t *version);
+/* What a write that was judged by a schema relies on, as parameters of statements: which version of which database that is.
+ * There may be another database behind the next connection, which has versions of its own with the same numbers. */
+typedef struct lic_pg_basis {
+    char            version[24];
+    char            timeline[9]; /* as files of the log have it */
+    lic_pg_identity identity;
+} lic_pg_basis;
+
+/* false: the schema is not the one in force. Any thread. */
+bool lic_pg_basis_of(lic_pg_store *store, const licet_schema *schema, lic_pg_basis *basis);
+/* The three, for a statement. */
+#define LIC_PG_BASIS(basis)                                                                       \
+    { .data = (basis)->version },                                                                 \
+        { .data = (const char *)(basis)->identity.mark, .size = LIC_PG_MARK_BYTES, .format = 1 }, \
+    {                                                                                             \
+        .data = (basis)->timeline                                                                 \
+    }
+
 /* A copy, any thread; false: it is not known yet. Marks are of the identity that is known before and after they are looked
  * at. */
 bool lic_pg_follow_identity(lic_pg_store *store, lic_pg_identity *identity);

@@ -17,11 +17,11 @@ void lic_pg_link_lose(lic_pg_link *link)
     if (link->connection == NULL)
         return;
     shutdown(link->descriptor, SHUT_RDWR); /* so that libpq's goodbye goes nowhere */
+    link->descriptor = -1;                 /* before its number can be another file's, which a child would close */
     PQclear(link->answer);
     PQfinish(link->connection);
     link->answer     = NULL;
     link->connection = NULL;
-    link->descriptor = -1;
     link->activity   = LIC_PG_AT_REST;
 }
 

@@ -111,6 +111,7 @@ static void pg_after_fork_child(lic_store *base)
 {
     lic_pg_store *store = lic_pg_store_of(base);
 
+    lic_pg_bell_after_fork_child(&store->bell);
     lic_pg_marks_after_fork_child(&store->marks, lic_graph_head(store->host.graph));
     lic_pg_standby_after_fork_child(&store->standby);
     lic_pg_pool_after_fork_child(store->pool);
@@ -126,8 +127,8 @@ static void pg_stop(lic_store *base)
     lic_pg_store *store = lic_pg_store_of(base);
 
     lic_pg_bell_ring(&store->bell);
+    lic_pg_pool_stop(store->pool); /* first: the follower's thread may be waiting for a connection of it */
     lic_pg_follow_stop(store);
-    lic_pg_pool_stop(store->pool);
     lic_pg_standby_stop(&store->standby);
 }
 
