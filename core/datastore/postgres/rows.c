@@ -209,8 +209,9 @@ static lic_pg_shape *shape_place(const lic_pg_reader *reader, const lic_pg_field
 
 static bool is_shape(const lic_pg_shape *shape, const lic_pg_fields *fields)
 {
-    return lic_str_equal(shape->names[0], fields->items[0]) && lic_str_equal(shape->names[1], fields->items[2]) &&
-           lic_str_equal(shape->names[2], fields->items[3]) && lic_str_equal(shape->names[3], fields->items[5]) &&
+    return lic_str_given(shape->names[0]) && lic_str_equal(shape->names[0], fields->items[0]) &&
+           lic_str_equal(shape->names[1], fields->items[2]) && lic_str_equal(shape->names[2], fields->items[3]) &&
+           lic_str_equal(shape->names[3], fields->items[5]) &&
            shape->typed.wildcard == lic_str_equal(fields->items[4], LIC_STR("*"));
 }
 

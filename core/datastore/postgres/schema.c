@@ -12,6 +12,7 @@
 #include "datastore/schema_change.h"
 
 #define VERSION_BYTES 24
+#define SCHEMA_COLUMN 2 /* of WRITE_SCHEMA's result */
 
 typedef struct changing {
     lic_pg_store           *store;
@@ -72,8 +73,8 @@ static licet_status require_empty(const changing *c, lic_store *stored, const li
     return status;
 }
 
-/* *version: of the schema that is in force, in the database. */
-static licet_status judge(const changing *c, lic_pg_link *link, lic_pg_wait wait, uint64_t *version,
+/* *basis: of the schema that is in force. */
+static licet_status judge(const changing *c, lic_pg_link *link, lic_pg_wait wait, lic_pg_basis *basis,
                           licet_error **error)
 {
     lic_pg_store       *store  = c->store;
@@ -86,7 +87,7 @@ static licet_status judge(const changing *c, lic_pg_link *link, lic_pg_wait wait
     lic_snapshot_pin(store->host.graph, &head);
     before     = lic_schemas_at(store->host.schemas, head.revision);
     in.program = before->program;
-    if (!lic_pg_schema_version(store, before, version))
+    if (!lic_pg_basis_of(store, before, basis))
         status = lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                           "the schema in force is not known: nothing was written");
     else if (c->loads)
@@ -107,11 +108,6 @@ static licet_status catch_up(const changing *c, lic_pg_link *link, lic_pg_wait w
 
 /* ------------------------------------------------------------ the transaction */
 
-static void print_version(uint64_t version, char text[VERSION_BYTES])
-{
-    snprintf(text, VERSION_BYTES, "%llu", (unsigned long long)version);
-}
-
 static licet_status run_and_forget(const changing *c, lic_pg_link *link, lic_pg_statement_number number,
                                    const lic_pg_parameter *parameters, lic_pg_wait wait, licet_error **error)
 {
@@ -122,15 +118,21 @@ static licet_status run_and_forget(const changing *c, lic_pg_link *link, lic_pg_
     return status;
 }
 
-static licet_status copy_rows(changing *c, lic_pg_link *link, uint64_t version, lic_pg_wait wait, licet_error **error)
+/* Under the new schema, of which the result is. */
+static licet_status copy_rows(changing *c, lic_pg_link *link, const PGresult *result, lic_pg_wait wait,
+                              licet_error **error)
 {
     char             text[VERSION_BYTES];
     lic_pg_parameter parameters[] = { { .data = text }, { .data = NULL } };
+    int64_t          version;
     uint64_t         count;
     lic_text         rows;
     licet_status     status;
 
-    print_version(version, text);
+    if (!lic_pg_get_i64(result, 0, SCHEMA_COLUMN, &version))
+        return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
+                        "the database's answer is not what was asked for");
+    snprintf(text, sizeof text, "%lld", (long long)version);
     lic_text_init(&rows, c->store->host.memory);
     LIC_TRY(run_and_forget(c, link, LIC_PG_IMPORT, parameters, wait, error));
     LIC_TRY(lic_pg_copy_in(link, c->store->statements->import_rows, wait, error));
@@ -151,19 +153,18 @@ static licet_status run_change(void *context, lic_pg_link *link, const char *req
                                PGresult **result, licet_error **error)
 {
     changing        *c = context;
-    uint64_t         version;
-    char             text[VERSION_BYTES];
-    lic_pg_parameter parameters[] = { { .data = c->request.data }, { .data = text }, { .data = request } };
+    lic_pg_basis     basis;
+    lic_pg_parameter parameters[] = { { .data = c->request.data }, LIC_PG_BASIS(&basis), { .data = request } };
     licet_status     status;
 
-    LIC_TRY(lic_pg_command(link, "BEGIN", wait, error));
+    LIC_TRY(
+        lic_pg_command(link, "BEGIN ISOLATION LEVEL READ COMMITTED", wait, error)); /* what the lock waited for, too */
     LIC_TRY(run_and_forget(c, link, LIC_PG_LOCK_SCHEMA, NULL, wait, error));
     LIC_TRY(catch_up(c, link, wait, error));
-    LIC_TRY(judge(c, link, wait, &version, error));
-    print_version(version, text);
+    LIC_TRY(judge(c, link, wait, &basis, error));
     LIC_TRY(lic_pg_run(link, &c->store->statements->items[LIC_PG_WRITE_SCHEMA], parameters, wait, result, error));
     if (c->row_count > 0)
-        LIC_TRY(copy_rows(c, link, version + 1, wait, error));
+        LIC_TRY(copy_rows(c, link, *result, wait, error));
     LIC_TRY(lic_pg_command(link, "COMMIT", wait, error));
 done:
     return status;

@@ -10,11 +10,6 @@
 #define NUMBER_BYTES 24      /* of a number as text, with its NUL */
 #define COLLECT_BATCH "2000" /* rows of one transaction */
 
-static void print_number(uint64_t number, char text[NUMBER_BYTES])
-{
-    snprintf(text, NUMBER_BYTES, "%llu", (unsigned long long)number);
-}
-
 /* ------------------------------------------------------------ what failed */
 
 /* "document:a#viewer@user:b". The server quotes it from the request, so it is one of ours. */
@@ -77,7 +72,7 @@ typedef struct writing {
     lic_pg_statement_number statement;
     lic_text                request;
     lic_text                now; /* of DELETE */
-    char                    schema_version[NUMBER_BYTES];
+    lic_pg_basis            basis;
     uint64_t                limit;
 } writing;
 
@@ -86,7 +81,7 @@ static licet_status run_statement(void *context, lic_pg_link *link, const char *
 {
     const writing         *w            = context;
     const lic_pg_parameter parameters[] = {
-        { .data = w->request.data }, { .data = w->schema_version }, { .data = request }, { .data = w->now.data }
+        { .data = w->request.data }, LIC_PG_BASIS(&w->basis), { .data = request }, { .data = w->now.data }
     };
 
     return lic_pg_run(link, &w->store->statements->items[w->statement], parameters, wait, result, error);
@@ -102,8 +97,7 @@ static void writing_free(writing *w)
 static licet_status commit_statement(lic_pg_store *store, writing *w, const licet_schema *schema,
                                      lic_store_outcome *outcome, licet_error **error)
 {
-    lic_pg_commit commit = lic_pg_commit_of(store, run_statement, w);
-    uint64_t      version;
+    lic_pg_commit commit  = lic_pg_commit_of(store, run_statement, w);
     licet_error  *problem = NULL;
     licet_status  status;
 
@@ -111,9 +105,8 @@ static licet_status commit_statement(lic_pg_store *store, writing *w, const lice
     lic_text_add_char(&w->request, '\0');
     if (w->request.failed || w->now.failed)
         return lic_fail_memory(error);
-    if (!lic_pg_schema_version(store, schema, &version))
+    if (!lic_pg_basis_of(store, schema, &w->basis))
         return become_stale(store, commit.until_ms, outcome, error);
-    print_number(version, w->schema_version);
     status = lic_pg_commit_now(&commit, &problem);
     if (status == LICET_OK) {
         lic_pg_commit_show(&commit, commit.deleted, outcome);

@@ -150,8 +150,10 @@ static licet_status run_write(void *context, lic_pg_link *link, const char *requ
                               PGresult **result, licet_error **error)
 {
     writing               *w            = context;
-    const lic_pg_parameter parameters[] = { { .data = w->request }, { .data = "1" }, { .data = request } };
-    licet_status           status;
+    const lic_pg_parameter parameters[] = {
+        { .data = w->request }, { .data = "1" }, { .data = NULL }, { .data = NULL }, { .data = request }
+    };
+    licet_status status;
 
     if (w->runs++ == 0)
         pg_proxy_plan(&w->world->proxy, w->action, w->world->proxy.count + w->at);

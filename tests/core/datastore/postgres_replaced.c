@@ -177,6 +177,38 @@ static void a_schema_is_never_that_of_the_database_before(void **state)
     judge_replaced(LICET_MODE_FOLLOW);
 }
 
+/* The engine is not told: it asks the database for itself once a minute. What it knows is of version 1 there; now version 1
+ * is another schema. */
+static void judge_write_after_a_replacement(licet_mode mode)
+{
+    engine_world w;
+    database     d;
+
+    begin(&d, mode);
+    d.options.poll_interval_ms = 60000;
+    open_engine(&d, &w);
+    world_schema(&w, PLAIN);
+    world_done(&w);
+    world_touch(&w, "document:d#viewer@user:ana");
+    world_done(&w);
+    run(&d, "SELECT {schema}._repair()");
+    run(&d, "UPDATE {schema}.zed SET text = E'definition user {}\\ndefinition document {\\nrelation viewer: user\\n}'");
+    world_touch(&w, "document:e#banned@user:ana");
+    world_failed(&w, LICET_NOT_FOUND, LICET_KIND_NAME, "UNKNOWN_RELATION_OR_PERMISSION",
+                 "relation/permission `banned` not found under definition `document`");
+    world_touch(&w, "document:e#viewer@user:ana");
+    world_done(&w);
+    world_close(&w);
+    end(&d);
+}
+
+static void a_write_is_judged_by_a_schema_of_the_database_that_takes_it(void **state)
+{
+    (void)state;
+    judge_write_after_a_replacement(LICET_MODE_PREFETCH);
+    judge_write_after_a_replacement(LICET_MODE_FOLLOW);
+}
+
 /* The horizon of garbage collection has passed what the graph shows. */
 static void many_relationships_are_loaded_anew(void **state)
 {
@@ -201,10 +233,35 @@ static void many_relationships_are_loaded_anew(void **state)
     end(&d);
 }
 
+/* Nor is it taken for one that has been met already, when none has been. */
+static void a_row_without_names_is_no_relationship(void **state)
+{
+    licet_permissionship answer;
+    engine_world         w;
+    database             d;
+
+    (void)state;
+    begin(&d, LICET_MODE_FOLLOW);
+    open_engine(&d, &w);
+    world_schema(&w, PLAIN);
+    world_done(&w);
+    world_close(&w);
+    run(&d, "INSERT INTO {schema}.rel (rt, ri, rr, st, si, sr) VALUES ('', 'd', '', '', 'ana', '')");
+    open_engine(&d, &w);
+    while ((w.status = check_fully(&w, "document:d", &answer)) == LICET_DEADLINE_EXCEEDED)
+        usleep(10000);
+    assert_int_equal(w.status, LICET_UNAVAILABLE);
+    assert_int_equal(answer, LICET_NO_PERMISSION);
+    world_close(&w);
+    end(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schema_is_never_that_of_the_database_before),
+        cmocka_unit_test(a_write_is_judged_by_a_schema_of_the_database_that_takes_it),
+        cmocka_unit_test(a_row_without_names_is_no_relationship),
         cmocka_unit_test(many_relationships_are_loaded_anew),
     };
 

@@ -93,10 +93,17 @@ BEGIN
     RETURN coalesce(found, 0);
 END $$;
 
-CREATE OR REPLACE FUNCTION {schema}._expect_schema(expected bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+-- store, timeline (as files of the log have it): of the database that the engine knows, whose versions these are; null: not
+-- asked. Another one, or one that took its place, has versions of its own with the same numbers.
+CREATE OR REPLACE FUNCTION {schema}._expect_schema(expected bigint, store uuid, timeline text) RETURNS bigint
+LANGUAGE plpgsql AS $$
 DECLARE
     found bigint := {schema}._in_force();
 BEGIN
+    IF store <> (SELECT m.store FROM {schema}.meta m) OR
+       timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8) THEN
+        PERFORM {schema}._fail('LZ003', 'the store is another one, or has another past', found::text);
+    END IF;
     IF expected IS DISTINCT FROM found THEN
         PERFORM {schema}._fail('LZ003', 'another schema is in force', found::text);
     END IF;

@@ -69,6 +69,7 @@ END $$;
 
 -- For the engine. now: the time by which it judges what has expired; NULL: the clock's.
 CREATE OR REPLACE FUNCTION {schema}._delete(request jsonb, expected_schema bigint, request_id uuid, now timestamptz,
+                                            store uuid DEFAULT NULL, timeline text DEFAULT NULL,
                                             OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint,
                                             OUT deleted bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -78,7 +79,7 @@ DECLARE
 BEGIN
     PERFORM set_config('licet.writer', '{schema}', true);
     PERFORM {schema}._lock_write('{}', preconditions);
-    schema := {schema}._expect_schema(expected_schema);
+    schema := {schema}._expect_schema(expected_schema, store, timeline);
     now    := coalesce(now, clock_timestamp());
     PERFORM {schema}._require(preconditions, now);
     deleted := {schema}._erase_all(request, now);

@@ -34,12 +34,13 @@ END $$;
 
 -- expected_schema: the version that the engine has compared with; 0: there was none. schema: the new version.
 CREATE OR REPLACE FUNCTION {schema}._write_schema(request jsonb, expected_schema bigint, request_id uuid,
+                                                  store uuid DEFAULT NULL, timeline text DEFAULT NULL,
                                                   OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM set_config('licet.writer', '{schema}', true);
     PERFORM {schema}._lock(0, true);
-    schema := {schema}._expect_schema(expected_schema) + 1;
+    schema := {schema}._expect_schema(expected_schema, store, timeline) + 1;
     UPDATE {schema}.zed SET replaced_xid = pg_current_xact_id() WHERE version = expected_schema;
     INSERT INTO {schema}.zed (version, text) VALUES (schema, request ->> 'text');
     PERFORM {schema}._fill_names(coalesce(request -> 'definitions', '[]'), coalesce(request -> 'caveats', '[]'));

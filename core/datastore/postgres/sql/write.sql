@@ -119,6 +119,7 @@ END $$;
 -- For the engine, which has judged the request by the schema of version expected_schema. The snapshot is taken last, so
 -- it shows whatever our changes met; our own xid isn't in it.
 CREATE OR REPLACE FUNCTION {schema}._write(request jsonb, expected_schema bigint, request_id uuid,
+                                           store uuid DEFAULT NULL, timeline text DEFAULT NULL,
                                            OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -128,7 +129,7 @@ DECLARE
 BEGIN
     PERFORM set_config('licet.writer', '{schema}', true);
     PERFORM {schema}._lock_write(updates, preconditions);
-    schema := {schema}._expect_schema(expected_schema);
+    schema := {schema}._expect_schema(expected_schema, store, timeline);
     PERFORM {schema}._require(preconditions, clock_timestamp());
     PERFORM {schema}._apply(updates);
     PERFORM {schema}._record({schema}._json(request -> 'metadata'), request_id);
@@ -142,6 +143,7 @@ END $$;
 -- Called when the rows are there, it also tells the planner of them, if they are many: until autovacuum came, queries
 -- would read by the wrong index. Where somebody analyses or vacuums already, it is left to them.
 CREATE OR REPLACE FUNCTION {schema}._import(expected_schema bigint, request_id uuid,
+                                            store uuid DEFAULT NULL, timeline text DEFAULT NULL,
                                             OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -151,7 +153,7 @@ BEGIN
     FOR number IN 0 .. 64 LOOP
         PERFORM {schema}._lock(number, false);
     END LOOP;
-    schema := {schema}._expect_schema(expected_schema);
+    schema := {schema}._expect_schema(expected_schema, store, timeline);
     PERFORM {schema}._record(NULL, request_id);
     IF EXISTS (SELECT FROM pg_class c WHERE c.oid = '{schema}.rel'::regclass AND pages > 2 * greatest(c.relpages, 8)) THEN
         ANALYZE (SKIP_LOCKED) {schema}.rel;
