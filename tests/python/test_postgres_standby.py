@@ -242,6 +242,25 @@ def test_a_standby_in_the_primarys_place_answers_nothing_until_it_is_promoted(ow
             sees(engine, "a", licet.at_least(token))
 
 
+@pytest.mark.parametrize("mode", ["prefetch", "follow"])
+def test_a_token_of_the_server_that_took_over_is_understood_by_who_has_not_met_it(own_pair, mode):
+    old = own_pair.grant("a")
+    hosts = [own_pair.primary, own_pair.standby]
+    uri = own_pair.primary.conninfo.replace(f"host={hosts[0].host}", "host=" + ",".join(s.host for s in hosts))
+    uri = uri.replace(f"port={hosts[0].port}", "port=" + ",".join(str(s.port) for s in hosts))
+    own_pair.primary.caught_up(own_pair.standby)
+    with licet.open(uri, mode=mode, wait_timeout_ms=20_000) as engine:
+        assert sees(engine, "a", licet.at_least(old))
+        own_pair.primary.kill()
+        own_pair.standby.promote()
+        with licet.open(own_pair.standby.conninfo) as other:
+            new = other.touch("document:b#owner@user:ada")
+        assert sees(engine, "b", licet.at_least(new))
+        assert sees(engine, "b", licet.at_exactly(new))
+        with pytest.raises(licet.InvalidToken, match="timeline"):
+            sees(engine, "a", licet.at_least(old))
+
+
 def test_a_standby_that_is_gone_or_silent_costs_little(own_pair):
     pair = own_pair
     with pair.open() as engine:

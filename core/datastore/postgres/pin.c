@@ -49,23 +49,34 @@ typedef struct pinning {
     licet_error            **error;
 } pinning;
 
-/* A token can be read only when it is known what the database is. */
+/* What the database is now. */
+static licet_status learn_identity(pinning *p)
+{
+    lic_pg_store *store = p->store;
+    licet_status  status;
+
+    if (p->consistency->no_wait)
+        return fail_would_block(p->error);
+    status = lic_pg_fetches_all(store) ? lic_pg_learn_schema(store, p->until_ms, p->error)
+                                       : lic_pg_catch_up(store, p->until_ms, p->error);
+    if (status == LICET_OK && !lic_pg_follow_identity(store, &p->identity))
+        status = fail_other(p->error);
+    return status;
+}
+
+/* A token can be read only when it is known what the database is. One that another process had of a server that took the
+ * primary's place may come before anything else tells of that; so before such a one is refused, the server is asked. */
 static licet_status read_token(pinning *p)
 {
-    lic_pg_store *store  = p->store;
+    const lic_str token  = p->consistency->token;
     licet_status  status = LICET_OK;
 
-    if (!lic_pg_follow_identity(store, &p->identity)) {
-        if (p->consistency->no_wait)
-            return fail_would_block(p->error);
-        status = lic_pg_fetches_all(store) ? lic_pg_learn_schema(store, p->until_ms, p->error)
-                                           : lic_pg_catch_up(store, p->until_ms, p->error);
-        if (status != LICET_OK)
-            return status;
-        if (!lic_pg_follow_identity(store, &p->identity))
-            return fail_other(p->error);
-    }
-    return lic_pg_token_read(&p->identity, &p->arena, p->consistency->token, &p->wanted, &p->exact, p->error);
+    if (!lic_pg_follow_identity(p->store, &p->identity) ||
+        (!p->consistency->no_wait && lic_pg_token_is_foreign(&p->identity, token)))
+        status = learn_identity(p);
+    if (status != LICET_OK)
+        return status;
+    return lic_pg_token_read(&p->identity, &p->arena, token, &p->wanted, &p->exact, p->error);
 }
 
 static licet_status require_exact(const pinning *p)

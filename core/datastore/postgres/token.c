@@ -83,17 +83,34 @@ static licet_status refuse(licet_error **error, const char *problem)
     return lic_fail(error, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, LIC_NOWHERE, "the token %s", problem);
 }
 
-/* *size: without the seal. The mark is looked at before the seal, because another store's seal can't be judged. */
-static licet_status open_sealed(const lic_pg_identity *identity, lic_str text, uint8_t *bytes, size_t *size,
-                                licet_error **error)
+/* Of that kind? *size: of all its bytes, the seal's too. */
+static bool take_bytes(lic_str text, uint8_t bytes[TOKEN_BYTES_MAX], size_t *size)
 {
-    uint8_t      expected[SEAL_BYTES];
-    const size_t all = text.size / 4 * 3;
+    *size = text.size / 4 * 3;
+    return *size >= TOKEN_BYTES_MIN && *size <= TOKEN_BYTES_MAX && lic_base64_decode(text, bytes, *size) &&
+           bytes[0] == VERSION && bytes[1] == KIND;
+}
+
+bool lic_pg_token_is_foreign(const lic_pg_identity *identity, lic_str text)
+{
+    uint8_t bytes[TOKEN_BYTES_MAX] = { 0 };
+    uint8_t header[HEADER_BYTES];
+    size_t  size;
+
+    make_header(identity, 0, header);
+    return lic_str_given(text) && take_bytes(text, bytes, &size) && memcmp(bytes, header, FLAGS_AT) != 0;
+}
+
+/* *size: without the seal. The mark is looked at before the seal, because another store's seal can't be judged. */
+static licet_status open_sealed(const lic_pg_identity *identity, lic_str text, uint8_t bytes[TOKEN_BYTES_MAX],
+                                size_t *size, licet_error **error)
+{
+    uint8_t expected[SEAL_BYTES];
+    size_t  all;
 
     if (!lic_str_given(text) || text.size == 0)
         return refuse(error, "is empty");
-    if (all < TOKEN_BYTES_MIN || all > TOKEN_BYTES_MAX || !lic_base64_decode(text, bytes, all) || bytes[0] != VERSION ||
-        bytes[1] != KIND)
+    if (!take_bytes(text, bytes, &all))
         return refuse(error, "is damaged, or was not made by licet for Postgres");
     if (memcmp(bytes + 2, identity->mark, LIC_PG_MARK_BYTES) != 0)
         return refuse(error, "belongs to another store");

@@ -27,5 +27,7 @@ bool lic_pg_token_make(const lic_pg_identity *identity, const lic_pg_snapshot *s
 /* INVALID_TOKEN for what is damaged, foreign, of another timeline, or no token at all. *exact: see flag 1. */
 licet_status lic_pg_token_read(const lic_pg_identity *identity, lic_arena *arena, lic_str text,
                                lic_pg_snapshot *snapshot, bool *exact, licet_error **error);
+/* Does the text, sealed or not, name another store or another timeline? Then it may be the identity that is out of date. */
+bool lic_pg_token_is_foreign(const lic_pg_identity *identity, lic_str text);
 
 #endif
