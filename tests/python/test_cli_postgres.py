@@ -32,7 +32,7 @@ def test_migrate_says_whether_there_was_anything_to_do(tmp_path, postgres_uri, p
     where = ("--db", postgres_uri, "--postgres-schema", postgres_schema)
     status, sql, errors = licet(tmp_path, "migrate", "--dry-run", *where)
     assert (status, errors) == (0, "")
-    assert f"CREATE TABLE {postgres_schema}.rel" in sql
+    assert f'CREATE TABLE "{postgres_schema}".rel' in sql
     assert sql == module.migrate(postgres_uri, postgres_schema=postgres_schema, dry_run=True)
     assert licet(tmp_path, "migrate", *where) == (0, "migrated\n", "")
     assert licet(tmp_path, "migrate", *where) == (0, "nothing to do\n", "")

@@ -51,9 +51,30 @@ def test_migrate_says_what_it_runs_and_runs_it_once(postgres_uri, postgres_schem
         there = "SELECT count(*) FROM pg_namespace WHERE nspname = %s"
         assert connection.execute(there, [postgres_schema]).fetchone() == (0,)
     assert licet.migrate(postgres_uri, postgres_schema=postgres_schema) == planned
-    assert f"CREATE TABLE {postgres_schema}.rel" in planned
+    assert f'CREATE TABLE "{postgres_schema}".rel' in planned
     assert licet.migrate(postgres_uri, postgres_schema=postgres_schema) == ""
     assert licet.migrate(postgres_uri, postgres_schema=postgres_schema, dry_run=True) == ""
+
+
+@pytest.mark.parametrize("mode", ["follow", "prefetch"])
+def test_tables_may_lie_under_a_word_of_sql(postgres_uri, mode):
+    licet.migrate(postgres_uri, postgres_schema="user")
+    try:
+        with licet.open(postgres_uri, postgres_schema="user", mode=mode) as engine:
+            engine.write_schema(SCHEMA)
+            token = engine.touch(*RELATIONSHIPS)
+            exactly = licet.at_exactly(engine.delete(RELATIONSHIPS[0]))
+            assert engine.import_relationships(RELATIONSHIPS[:1]) is not None
+            engine.write_schema(SCHEMA + "\ndefinition other {}")
+            assert len(list(engine.read("document", consistency=exactly))) < len(list(engine.read("document")))
+            assert engine.check("document:plan", "view", "user:ada", consistency=licet.at_least(token)) is not None
+            engine.collect_garbage()
+        assert licet.doctor(postgres_uri, postgres_schema="user")["ok"]
+        with psycopg.connect(postgres_uri) as connection:
+            assert connection.execute('SELECT "user".token()').fetchone() is not None
+    finally:
+        with psycopg.connect(postgres_uri) as connection:
+            connection.execute('DROP SCHEMA "user" CASCADE')
 
 
 def test_what_migrate_plans_may_be_run_by_hand(postgres_uri, postgres_schema):

@@ -180,12 +180,20 @@ static void add_visible(lic_text *out, lic_str column)
     lic_text_add_literal(out, ", $2::pg_catalog.pg_snapshot)");
 }
 
+/* As lic_pg_statement_text() puts it. */
+static void add_table(query *q, lic_str name)
+{
+    lic_text_add_char(&q->sql, '"');
+    lic_text_add(&q->sql, q->schema);
+    lic_text_add_literal(&q->sql, "\".");
+    lic_text_add(&q->sql, name);
+}
+
 static void add_store(query *q)
 {
     lic_text_add_literal(&q->sql, "SELECT pg_catalog.pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, "
                                   "coalesce((SELECT version FROM ");
-    lic_text_add(&q->sql, q->schema);
-    lic_text_add_literal(&q->sql, ".zed");
+    add_table(q, LIC_STR("zed"));
     if (q->at != NULL) {
         lic_text_add_literal(&q->sql, " WHERE ");
         add_visible(&q->sql, LIC_STR("created_xid"));
@@ -193,15 +201,14 @@ static void add_store(query *q)
     lic_text_add_literal(&q->sql, " ORDER BY version DESC LIMIT 1), 0)::bigint, NULL::text, NULL::text, NULL::text, "
                                   "NULL::text, NULL::text, NULL::text, NULL::text, NULL::text, NULL::timestamptz, "
                                   "NULL::smallint FROM ");
-    lic_text_add(&q->sql, q->schema);
-    lic_text_add_literal(&q->sql, ".meta m");
+    add_table(q, LIC_STR("meta m"));
 }
 
 static void add_versions(query *q, lic_str which)
 {
     lic_text_add_literal(&q->sql, "SELECT " LIC_PG_ROW_COLUMNS " FROM ");
-    lic_text_add(&q->sql, q->schema);
-    lic_text_add_literal(&q->sql, ".rel WHERE ");
+    add_table(q, LIC_STR("rel"));
+    lic_text_add_literal(&q->sql, " WHERE ");
     lic_text_add(&q->sql, which);
     if (q->at != NULL) {
         lic_text_add_literal(&q->sql, " AND ");

@@ -204,7 +204,7 @@ static licet_status judge(const PGresult *result, lic_str schema, lic_pg_store_f
     if (is_restored)
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                         "schema `%.*s` holds changes by transactions that this server has not had yet: it was restored "
-                        "from a dump. Run `SELECT %.*s._repair()` once; old tokens will be refused",
+                        "from a dump. Run `SELECT \"%.*s\"._repair()` once; old tokens will be refused",
                         LIC_STR_ARG(schema), LIC_STR_ARG(schema));
     if (obstacle.size > 0)
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_CONFIG, LIC_NOWHERE,

@@ -160,6 +160,25 @@ static size_t count_places(const char *text)
     return count;
 }
 
+static char *put(char *at, lic_str text)
+{
+    memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
+/* In quotes before a name in it, since a schema may be called as a word of SQL. */
+static char *put_schema(char *at, lic_str schema, const char *behind)
+{
+    const bool is_quoted = *behind == '.';
+
+    if (is_quoted)
+        *at++ = '"';
+    at = put(at, schema);
+    if (is_quoted)
+        *at++ = '"';
+    return at;
+}
+
 const char *lic_pg_statement_text(lic_arena *arena, const char *text, lic_str schema)
 {
     size_t size;
@@ -169,19 +188,17 @@ const char *lic_pg_statement_text(lic_arena *arena, const char *text, lic_str sc
     if (__builtin_mul_overflow(count_places(text), schema.size, &size) ||
         __builtin_add_overflow(size, strlen(text) + 1, &size))
         return NULL;
-    made = lic_arena_alloc(arena, size); /* the places themselves are room to spare */
+    made = lic_arena_alloc(arena, size); /* the places themselves are room to spare, also for quotes */
     if (made == NULL)
         return NULL;
     for (at = made;; text += PLACE.size) {
         size_t plain = find_place(text);
 
-        memcpy(at, text, plain);
-        at += plain;
+        at = put(at, (lic_str){ text, plain });
         text += plain;
         if (*text == '\0')
             break;
-        memcpy(at, schema.data, schema.size);
-        at += schema.size;
+        at = put_schema(at, schema, text + PLACE.size);
     }
     *at = '\0';
     return made;

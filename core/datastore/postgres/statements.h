@@ -39,12 +39,13 @@ typedef struct lic_pg_statements {
     const char      *import_rows;  /* COPY into */
 } lic_pg_statements;
 
-/* Is it a name that may stand in SQL as it is: [a-z_][a-z0-9_]{0,62}? */
+/* Is it a name that may stand in SQL in quotes and in literals: [a-z_][a-z0-9_]{0,62}? */
 bool lic_pg_schema_name_is(lic_str name);
 
 /* In the arena. NULL: out of memory. */
 const lic_pg_statements *lic_pg_statements_new(lic_arena *arena, lic_str schema);
-/* A text with each {schema} replaced, NUL-terminated, in the arena. NULL: out of memory. */
+/* A text with each {schema} replaced, by the name in quotes where a '.' follows, NUL-terminated, in the arena. NULL: out of
+ * memory. */
 const char *lic_pg_statement_text(lic_arena *arena, const char *text, lic_str schema);
 
 #endif

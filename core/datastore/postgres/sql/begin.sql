@@ -16,7 +16,7 @@ BEGIN
         RAISE EXCEPTION 'schema {schema} is of version %, and this is the step to version {version}', found
             USING ERRCODE = 'LZ009', DETAIL = found;
     END IF;
-    IF to_regnamespace('{schema}') IS NOT NULL AND has_schema_privilege('public', '{schema}', 'CREATE') THEN
+    IF to_regnamespace('"{schema}"') IS NOT NULL AND has_schema_privilege('public', '{schema}', 'CREATE') THEN
         RAISE EXCEPTION 'anybody may create things in schema {schema}: choose another'
             USING ERRCODE = 'LZ004', DETAIL = '';
     END IF;

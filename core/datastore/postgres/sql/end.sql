@@ -4,7 +4,7 @@ DECLARE
     function regprocedure;
 BEGIN
     FOR function IN SELECT p.oid FROM pg_proc p
-                        WHERE p.pronamespace = '{schema}'::regnamespace AND
+                        WHERE p.pronamespace = '"{schema}"'::regnamespace AND
                               (starts_with(p.proname, '_') OR p.proname IN ('write', 'delete', 'read', 'token')) LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', function);
     END LOOP;

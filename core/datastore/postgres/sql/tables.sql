@@ -2,7 +2,7 @@
 -- new row, so that any snapshot within the window can be read. Stamps are pg_current_xact_id() of the writing
 -- transaction, the top-level one also in savepoints; 9223372036854775807 means "not yet".
 
-CREATE SCHEMA IF NOT EXISTS {schema};
+CREATE SCHEMA IF NOT EXISTS "{schema}";
 
 CREATE TABLE {schema}.meta (
     one        boolean PRIMARY KEY DEFAULT true CHECK (one),
