@@ -16,7 +16,11 @@
 #define CREATED_BY VERSIONS("created_xid = ANY ($2::xid8[])", "created_xid")
 #define DELETED_SINCE VERSIONS("deleted_xid >= $1::xid8 AND " DEAD, "deleted_xid")
 #define DELETED_BY VERSIONS("deleted_xid = ANY ($2::xid8[]) AND " DEAD, "deleted_xid")
-#define CHANGES CREATED_SINCE " UNION ALL " CREATED_BY " UNION ALL " DELETED_SINCE " UNION ALL " DELETED_BY
+/* One that is as long as the limit is taken as too much, whichever branches are cut off: so the limit is that of all, too,
+ * and with it what of an answer can lie in memory. */
+#define CHANGES                                                                                                    \
+    "(SELECT * FROM (" CREATED_SINCE " UNION ALL " CREATED_BY " UNION ALL " DELETED_SINCE " UNION ALL " DELETED_BY \
+    ") v LIMIT $3)"
 
 /* Metadata of transactions that changed relationships, as one row or none: of one as it is, of several a list. A scalar
  * subquery is what the planner has no other plan for than a look into the index. */
