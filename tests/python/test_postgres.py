@@ -63,13 +63,14 @@ def test_tables_may_lie_under_a_word_of_sql(postgres_uri, mode):
         with licet.open(postgres_uri, postgres_schema="user", mode=mode) as engine:
             engine.write_schema(SCHEMA)
             token = engine.touch(*RELATIONSHIPS)
-            exactly = licet.at_exactly(engine.delete(RELATIONSHIPS[0]))
-            assert engine.import_relationships(RELATIONSHIPS[:1]) is not None
+            before = licet.at_exactly(engine.delete(RELATIONSHIPS[0]))
+            engine.import_relationships(RELATIONSHIPS[:1])
             engine.write_schema(SCHEMA + "\ndefinition other {}")
-            assert len(list(engine.read("document", consistency=exactly))) < len(list(engine.read("document")))
-            assert engine.check("document:plan", "view", "user:ada", consistency=licet.at_least(token)) is not None
+            assert len(list(engine.read_relationships(resource_type="document", consistency=before))) == 3
+            assert len(list(engine.read_relationships(resource_type="document", consistency=licet.FULL))) == 4
+            assert engine.allowed("document:plan", "view", "user:ada", consistency=licet.at_least(token))
             engine.collect_garbage()
-        assert licet.doctor(postgres_uri, postgres_schema="user")["ok"]
+        assert licet.doctor(postgres_uri, postgres_schema="user").ok
         with psycopg.connect(postgres_uri) as connection:
             assert connection.execute('SELECT "user".token()').fetchone() is not None
     finally:
