@@ -1,0 +1,183 @@
+/* core/datastore/postgres/follow.c: following where answers take long, and through a sleep of the machine. Through the public
+ * functions, on the server that LICET_TEST_POSTGRES names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <libpq-fe.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine_world.h"
+
+#define LONG_MS UINT64_C(60000)
+#define HOUR_S 3600
+#define MANY "190000" /* less than what is a load anyhow */
+
+/* What the machine has slept, which only this clock shows. */
+static _Atomic time_t slept_s;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    const int result = (int)syscall(SYS_clock_gettime, clock, now);
+
+    if (clock == CLOCK_BOOTTIME)
+        now->tv_sec += atomic_load(&slept_s);
+    return result;
+}
+
+typedef struct database {
+    PGconn       *connection;
+    char          schema[40];
+    licet_options options;
+} database;
+
+static const char *server(void)
+{
+    const char *conninfo = getenv("LICET_TEST_POSTGRES");
+
+    if (conninfo != NULL && conninfo[0] != '\0')
+        return conninfo;
+    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
+    skip();
+    return NULL;
+}
+
+static void run(const database *d, const char *sql)
+{
+    PGresult *result = PQexec(d->connection, sql);
+
+    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+    PQclear(result);
+}
+
+/* The schema and one relationship are there. */
+static void begin(database *d)
+{
+    static int   number;
+    licet_error *error = NULL;
+    engine_world w     = { .engine = NULL };
+    char         sql[160];
+
+    *d            = (database){ .options = LICET_OPTIONS_INIT };
+    d->connection = PQconnectdb(server());
+    assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
+    snprintf(d->schema, sizeof d->schema, "licet_follow_%d_%d", (int)getpid(), ++number);
+    d->options.postgres_schema = text_of(d->schema);
+    d->options.mode            = LICET_MODE_FOLLOW;
+    snprintf(sql, sizeof sql, "SET client_min_messages = warning; SET licet.writer = '%s'; SET search_path = %s",
+             d->schema, d->schema);
+    run(d, sql);
+    assert_int_equal(licet_migrate(text_of(server()), &d->options, false, NULL, &error), LICET_OK);
+    assert_int_equal(licet_open(text_of(server()), &d->options, &w.engine, &w.error), LICET_OK);
+    world_schema(&w, "definition user {}\ndefinition document {\nrelation viewer: user\npermission view = viewer\n}\n");
+    world_done(&w);
+    world_touch(&w, "document:d#viewer@user:ana");
+    world_done(&w);
+    world_close(&w);
+}
+
+static void end(database *d)
+{
+    char sql[80];
+
+    snprintf(sql, sizeof sql, "DROP SCHEMA %s CASCADE", d->schema);
+    run(d, sql);
+    PQfinish(d->connection);
+}
+
+static licet_engine *open_engine(const database *d)
+{
+    licet_engine *engine = NULL;
+
+    assert_int_equal(licet_open(text_of(server()), &d->options, &engine, NULL), LICET_OK);
+    assert_int_equal(licet_await_ready(engine, LONG_MS, NULL), LICET_OK);
+    return engine;
+}
+
+static licet_status check(licet_engine *engine, const char *resource, licet_permissionship *answer)
+{
+    licet_check_request request = check_of(resource, "view", "user:ana");
+    licet_result        result  = LICET_RESULT_INIT;
+    licet_status        status  = licet_check(engine, &request, &result, NULL);
+
+    *answer = result.permissionship;
+    licet_result_clear(&result);
+    return status;
+}
+
+static uint64_t loads_of(licet_engine *engine)
+{
+    licet_stats stats = LICET_STATS_INIT;
+
+    assert_int_equal(licet_engine_stats(engine, &stats, NULL), LICET_OK);
+    return stats.loads;
+}
+
+/* Nobody waits long enough for the changes, and next time there would be no fewer. */
+static void changes_that_take_longer_than_the_graph_may_be_old_are_loaded(void **state)
+{
+    const uint64_t       until = lic_monotonic_ms() + LONG_MS;
+    licet_permissionship answer;
+    licet_engine        *engine;
+    database             d;
+
+    (void)state;
+    begin(&d);
+    d.options.poll_interval_ms = 10;
+    d.options.max_staleness_ms = 100;
+    d.options.wait_timeout_ms  = 10;
+    engine                     = open_engine(&d);
+    assert_int_equal(loads_of(engine), 1);
+    run(&d, "INSERT INTO rel (rt, ri, rr, st, si) "
+            "SELECT 'document', 'm' || i, 'viewer', 'user', 'ana' FROM generate_series(1, " MANY ") i");
+    while ((check(engine, "document:m" MANY, &answer) != LICET_OK || answer != LICET_HAS_PERMISSION) &&
+           lic_monotonic_ms() < until)
+        usleep(5000);
+    assert_int_equal(answer, LICET_HAS_PERMISSION);
+    licet_engine_release(engine);
+    end(&d);
+}
+
+static void what_the_machine_sleeps_through_makes_the_graph_older(void **state)
+{
+    licet_permissionship answer;
+    licet_engine        *engine;
+    database             d;
+
+    (void)state;
+    begin(&d);
+    d.options.max_staleness_ms = 60000;
+    d.options.poll_interval_ms = 60000;
+    d.options.wait_timeout_ms  = 200;
+    engine                     = open_engine(&d);
+    run(&d, "BEGIN; DELETE FROM rel; LOCK TABLE meta");
+    assert_int_equal(check(engine, "document:d", &answer), LICET_OK);
+    assert_int_equal(answer, LICET_HAS_PERMISSION);
+    atomic_store(&slept_s, HOUR_S);
+    run(&d, "COMMIT; BEGIN; LOCK TABLE meta");
+    assert_int_equal(check(engine, "document:d", &answer), LICET_DEADLINE_EXCEEDED);
+    assert_int_equal(answer, LICET_NO_PERMISSION);
+    run(&d, "COMMIT");
+    licet_engine_release(engine);
+    end(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_that_take_longer_than_the_graph_may_be_old_are_loaded),
+        cmocka_unit_test(what_the_machine_sleeps_through_makes_the_graph_older),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
