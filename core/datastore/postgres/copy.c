@@ -1,6 +1,7 @@
 /* COPY in Postgres' binary form, both ways. 15 bytes of signature and flags and 4 of an extension's size stand
  * before the rows, a field count of -1 behind them. */
 
+#include "base/clock.h"
 #include "datastore/postgres/link_state.h"
 
 static const char header[]  = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0"; /* and the NUL that C adds */
@@ -88,17 +89,28 @@ static bool strip(reading *r, lic_str *piece)
     return true;
 }
 
+/* For what comes next, whatever it is. */
+static lic_pg_waiting wait_for_more(lic_pg_wait wait, uint32_t quiet_ms)
+{
+    const uint64_t quiet = lic_monotonic_ms() + quiet_ms;
+
+    return (lic_pg_waiting){ .wait = { quiet < wait.until_ms ? quiet : wait.until_ms, wait.bell } };
+}
+
 /* *is_over: no more rows. */
 static licet_status take_piece(lic_pg_link *link, reading *r, lic_pg_take take, void *context, bool *is_over,
-                               lic_pg_waiting *waiting, licet_error **error)
+                               lic_pg_wait wait, uint32_t quiet_ms, licet_error **error)
 {
-    char        *buffer = NULL;
-    int          size   = PQgetCopyData(link->connection, &buffer, 1);
-    licet_status status = LICET_OK;
-    lic_str      piece;
+    char          *buffer = NULL;
+    int            size   = PQgetCopyData(link->connection, &buffer, 1);
+    licet_status   status = LICET_OK;
+    lic_pg_waiting waiting;
+    lic_str        piece;
 
-    if (size == 0)
-        return lic_pg_link_await(link, waiting, error);
+    if (size == 0) {
+        waiting = wait_for_more(wait, quiet_ms);
+        return lic_pg_link_await(link, &waiting, error);
+    }
     if (size < 0) {
         *is_over = true;
         return size == -1 ? LICET_OK : lost(link, error);
@@ -112,10 +124,10 @@ static licet_status take_piece(lic_pg_link *link, reading *r, lic_pg_take take, 
     return status;
 }
 
-licet_status lic_pg_copy_out(lic_pg_link *link, const char *sql, lic_pg_wait wait, lic_pg_take take, void *context,
-                             licet_error **error)
+licet_status lic_pg_copy_out(lic_pg_link *link, const char *sql, lic_pg_wait wait, uint32_t quiet_ms, lic_pg_take take,
+                             void *context, licet_error **error)
 {
-    lic_pg_waiting waiting = { .wait = wait };
+    lic_pg_waiting waiting = wait_for_more(wait, quiet_ms);
     reading        r       = { .has_begun = false };
     PGresult      *result  = NULL;
     bool           is_over = false;
@@ -123,7 +135,8 @@ licet_status lic_pg_copy_out(lic_pg_link *link, const char *sql, lic_pg_wait wai
 
     LIC_TRY(copy_begin(link, sql, PGRES_COPY_OUT, &waiting, error));
     while (!is_over)
-        LIC_TRY(take_piece(link, &r, take, context, &is_over, &waiting, error));
+        LIC_TRY(take_piece(link, &r, take, context, &is_over, wait, quiet_ms, error));
+    waiting = wait_for_more(wait, quiet_ms);
     LIC_TRY(lic_pg_link_receive(link, &waiting, false, &result, error));
     if (!r.has_ended)
         status = wrong_form(link, error);

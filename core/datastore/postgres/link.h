@@ -129,11 +129,12 @@ licet_status lic_pg_command(lic_pg_link *link, const char *sql, lic_pg_wait wait
 
 /* COPY ... TO STDOUT (FORMAT binary): piece by piece, each a whole row in Postgres' binary form as the wire has it,
  * if the server is one (the 19 bytes of the header are taken away and checked; what is inside is for take to check).
- * take: false ends it with the status that it left in *status. Whatever fails but the server's own error, the link
+ * take: false ends it with the status that it left in *status. A server that says nothing for quiet_ms has stopped, and is
+ * not waited for until the deadline: DEADLINE_EXCEEDED. Whatever fails but the server's own error, the link
  * is lost. */
 typedef bool (*lic_pg_take)(void *context, const char *row, size_t size, licet_status *status, licet_error **error);
-licet_status lic_pg_copy_out(lic_pg_link *link, const char *sql, lic_pg_wait wait, lic_pg_take take, void *context,
-                             licet_error **error);
+licet_status lic_pg_copy_out(lic_pg_link *link, const char *sql, lic_pg_wait wait, uint32_t quiet_ms, lic_pg_take take,
+                             void *context, licet_error **error);
 
 /* COPY ... FROM STDIN (FORMAT binary): begin, any number of puts (header and trailer are added, rows may be cut
  * anywhere), end. *count: rows. What the server finds wrong is said at the end; other failures lose the link.

@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "datastore/memory/memory.h"
 #include "datastore/postgres/rows.h"
 
+#define QUIET_MS 30000u /* then the server has stopped; another may take its place */
 #define PROGRESS_ROWS UINT64_C(1000000)
 
 /* Rows are put aside, and then done one after another: their lock is taken, and what they need is fetched into the
@@ -110,10 +112,11 @@ static licet_status load_rows(loading *l, lic_pg_link *link, const lic_pg_begin 
     licet_schema *schema = NULL;
     licet_status  status;
 
-    LIC_TRY(lic_pg_read_schema(store, link, begin->version, wait, &schema, error));
+    LIC_TRY(lic_pg_read_schema(store, link, begin->version, lic_pg_store_wait(store, lic_monotonic_ms() + QUIET_MS),
+                               &schema, error));
     l->reader = (lic_pg_reader){ &store->host, schema->program, now, &l->arena, l->shapes };
     LIC_TRY(store->replica->methods->import_begin(store->replica, NULL, &l->import, error));
-    LIC_TRY(lic_pg_copy_out(link, store->statements->load_rows, wait, take_row, l, error));
+    LIC_TRY(lic_pg_copy_out(link, store->statements->load_rows, wait, QUIET_MS, take_row, l, error));
     LIC_TRY(end_batch(l, error));
     LIC_TRY(replace_all(l, begin, &schema, error));
     tell_progress(l, "loaded");

@@ -12,9 +12,10 @@
 #include "datastore/postgres/migration.h"
 #include "datastore/postgres/rows.h"
 
-#define XIP_ALARM 1000u /* so many running transactions at once: somebody has forgotten one */
-#define MUCH_NEWS 2u    /* so many times in a row: then no time is lost with asking whether there are any */
-#define CHANGES_FIRST 6 /* column of a change's row, and so of rt */
+#define XIP_ALARM 1000u  /* so many running transactions at once: somebody has forgotten one */
+#define ANSWER_MS 30000u /* who has not answered by then has stopped; another may take its place */
+#define MUCH_NEWS 2u     /* so many times in a row: then no time is lost with asking whether there are any */
+#define CHANGES_FIRST 6  /* column of a change's row, and so of rt */
 #define CHANGES_DELETED (CHANGES_FIRST - 1 + LIC_PG_ROW_FIELDS)
 #define CHANGES_METADATA (CHANGES_DELETED + 1)  /* in a row that has nothing else */
 #define CHANGES_COLLECTED (CHANGES_DELETED + 2) /* it had expired, and garbage collection ended it */
@@ -554,6 +555,12 @@ static licet_status read_begin(lic_pg_store *store, const PGresult *result, lic_
     return LICET_OK;
 }
 
+/* Only a load takes longer; its rows keep coming. */
+static lic_pg_wait soon(const lic_pg_store *store)
+{
+    return lic_pg_store_wait(store, lic_monotonic_ms() + ANSWER_MS);
+}
+
 licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wait, licet_error **error)
 {
     lic_pg_standing   *s      = &store->follower.standing;
@@ -565,10 +572,10 @@ licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wa
     if (lic_pg_link_server(link)->is_standby)
         return lic_fail(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, LIC_NOWHERE,
                         "the server is a standby: its primary has to be asked");
-    LIC_TRY(lic_pg_check_store(link, store->host.memory, store->settings.schema, wait, &facts, error));
-    LIC_TRY(lic_pg_command(link, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", wait, error));
+    LIC_TRY(lic_pg_check_store(link, store->host.memory, store->settings.schema, soon(store), &facts, error));
+    LIC_TRY(lic_pg_command(link, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", soon(store), error));
     store->follower.asked_ns = lic_boot_ns();
-    LIC_TRY(lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, wait, &result, error));
+    LIC_TRY(lic_pg_run(link, &store->statements->items[LIC_PG_BEGIN_LOAD], NULL, soon(store), &result, error));
     LIC_TRY(read_begin(store, result, &begin, error));
     assert(lic_str_given(begin.mark) && lic_str_given(begin.key));
     if (!is_same_server(s, lic_pg_link_server(link), begin.mark)) {
@@ -577,7 +584,7 @@ licet_status lic_pg_stand(lic_pg_store *store, lic_pg_link *link, lic_pg_wait wa
     }
     if (!s->is_loaded || !is_comparable(s, begin.mark, begin.horizon))
         LIC_TRY(load_all(store, link, &begin, wait, error));
-    LIC_TRY(lic_pg_command(link, "COMMIT", wait, error));
+    LIC_TRY(lic_pg_command(link, "COMMIT", soon(store), error));
 done:
     PQclear(result);
     return status;

@@ -32,6 +32,7 @@
 #define SLACK_MS 250
 
 #define ONE_SECOND ((lic_pg_wait){ lic_monotonic_ms() + 1000, NULL })
+#define QUIET_MS 10000u
 #define LONG ((lic_pg_wait){ lic_monotonic_ms() + 20000, NULL })
 
 static lic_memory memory;
@@ -1070,7 +1071,7 @@ static void rows_come_out_one_by_one(void **state)
 
         snprintf(sql, sizeof sql, "COPY (SELECT x::int8 FROM generate_series(1, %zu) x) TO STDOUT (FORMAT binary)",
                  counts[i]);
-        done(lic_pg_copy_out(link, sql, LONG, take_row, &r, &error), &error);
+        done(lic_pg_copy_out(link, sql, LONG, QUIET_MS, take_row, &r, &error), &error);
         assert_int_equal(r.count, counts[i]);
         assert_int_equal(r.sum, counts[i] * (counts[i] + 1) / 2);
         assert_true(lic_pg_link_is_idle(link));
@@ -1088,12 +1089,12 @@ static void an_error_amid_rows_is_the_copy_s(void **state)
     failed(lic_pg_copy_out(link,
                            "COPY (SELECT 100 / (500 - x)::int8 FROM generate_series(1, 1000) x) TO STDOUT (FORMAT "
                            "binary)",
-                           LONG, take_row, &r, &error),
+                           LONG, QUIET_MS, take_row, &r, &error),
            &error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
            "Postgres reports an error (22012: \"division by zero\")");
     assert_true(r.count < 500);
     failed(
-        lic_pg_copy_out(link, "COPY nowhere TO STDOUT (FORMAT binary)", LONG, take_row, &r, &error), &error,
+        lic_pg_copy_out(link, "COPY nowhere TO STDOUT (FORMAT binary)", LONG, QUIET_MS, take_row, &r, &error), &error,
         LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
         "licet's tables are not there, or of another version: run `licet migrate` (42P01: \"relation \\\"nowhere\\\" "
         "does not exist\")");
@@ -1109,7 +1110,7 @@ static void who_takes_rows_may_stop(void **state)
 
     (void)state;
     failed(lic_pg_copy_out(link, "COPY (SELECT x::int8 FROM generate_series(1, 1000000) x) TO STDOUT (FORMAT binary)",
-                           LONG, take_row, &r, &error),
+                           LONG, QUIET_MS, take_row, &r, &error),
            &error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "enough");
     assert_int_equal(r.count, 7);
     assert_true(lic_pg_link_lost(link));
@@ -1127,7 +1128,7 @@ static void rows_in_another_form_are_refused(void **state)
         licet_error *error = NULL;
 
         command(link, "CREATE TEMP TABLE t (x int8)");
-        failed(lic_pg_copy_out(link, texts[i], LONG, take_row, &r, &error), &error, LICET_UNAVAILABLE,
+        failed(lic_pg_copy_out(link, texts[i], LONG, QUIET_MS, take_row, &r, &error), &error, LICET_UNAVAILABLE,
                LICET_KIND_UNAVAILABLE, "Postgres sends rows in no form that was asked for");
         assert_int_equal(r.count, 0);
         assert_true(lic_pg_link_lost(link));
@@ -1295,7 +1296,7 @@ static licet_status converse(const char *string, uint64_t deadline_ms)
     PQclear(result);
     if (status == LICET_OK)
         status = lic_pg_copy_out(link, "COPY (SELECT x::int8 FROM generate_series(1, 3) x) TO STDOUT (FORMAT binary)",
-                                 wait, take_any, &bytes, &error);
+                                 wait, QUIET_MS, take_any, &bytes, &error);
     if (status == LICET_OK)
         status = run(link, "SELECT 1 / 0", wait, &result, &error);
     licet_error_free(error);
@@ -1387,6 +1388,33 @@ static void a_connection_that_goes_quiet_holds_nobody_beyond_the_deadline(void *
            LICET_KIND_DEADLINE, "no answer from Postgres in time");
     took = lic_monotonic_ms() - before;
     assert_true(took >= 100 && took <= 100 + SLACK_MS);
+    close_link(link);
+    pg_proxy_stop(&proxy);
+}
+
+static void a_server_that_stops_amid_rows_is_waited_for_until_it_has_been_quiet_for_long(void **state)
+{
+    rows         r = { .count = 0 };
+    pg_proxy     proxy;
+    char         string[1024];
+    lic_pg_link *link;
+    licet_error *error = NULL;
+    uint64_t     before;
+    uint64_t     took;
+
+    (void)state;
+    start_proxy(&proxy);
+    server_string(string, sizeof string, "host", proxy.folder);
+    done(try_open(string, &usual, LONG, &link, &error), &error);
+    pg_proxy_plan(&proxy, PG_PROXY_HOLD, proxy.count + 2000);
+    before = lic_monotonic_ms();
+    failed(lic_pg_copy_out(link, "COPY (SELECT x::int8 FROM generate_series(1, 1000) x) TO STDOUT (FORMAT binary)",
+                           LONG, 100, take_row, &r, &error),
+           &error, LICET_DEADLINE_EXCEEDED, LICET_KIND_DEADLINE, "no answer from Postgres in time");
+    took = lic_monotonic_ms() - before;
+    assert_true(took >= 100 && took < 10000);
+    assert_true(r.count > 0);
+    assert_true(lic_pg_link_lost(link));
     close_link(link);
     pg_proxy_stop(&proxy);
 }
@@ -1515,6 +1543,7 @@ int main(void)
         cmocka_unit_test(a_copy_to_a_stopped_server_ends_at_its_deadline),
         cmocka_unit_test(any_byte_of_the_server_s_answers_may_be_wrong),
         cmocka_unit_test(answers_that_come_byte_by_byte_are_answers),
+        cmocka_unit_test(a_server_that_stops_amid_rows_is_waited_for_until_it_has_been_quiet_for_long),
         cmocka_unit_test(a_connection_that_goes_quiet_holds_nobody_beyond_the_deadline),
         cmocka_unit_test(behind_a_pooler_nothing_is_kept_on_the_server),
         cmocka_unit_test(after_a_missing_prepared_statement_a_link_runs_unprepared),
