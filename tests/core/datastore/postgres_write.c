@@ -647,7 +647,7 @@ static int waiting_backend(const database *d)
 {
     return atoi(
         ask_on(d, d->watcher,
-               "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%{schema}.\\_%'"));
+               "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\"{schema}\".\\_%'"));
 }
 
 static void await_waiting_backend(const database *d, int other_than)
