@@ -290,7 +290,7 @@ static void the_name_stands_wherever_the_text_has_its_place(void **state)
     lic_memory_init(&memory, NULL, SIZE_MAX);
     lic_arena_init(&arena, &memory);
     text = lic_pg_statement_text(&arena, "{schema}.a, {schem} {schema}{schema}", LIC_STR("s"));
-    assert_string_equal(text, "s.a, {schem} ss");
+    assert_string_equal(text, "\"s\".a, {schem} ss");
     assert_string_equal(lic_pg_statement_text(&arena, "", LIC_STR("s")), "");
     text = lic_pg_statement_text(&arena, "{schema}", LIC_STR("a_name_longer_than_its_place"));
     assert_string_equal(text, "a_name_longer_than_its_place");
