@@ -24,7 +24,7 @@ from systems.base import DEFAULT, FULL, Answer, Request, System, Timing, Unavail
 from systems.licet_programs import LicetInC, LicetInLua, LicetPrefetching
 from systems.licet_python import LicetInPython
 from systems.licet_store import LicetStore
-from systems.spicedb import SpiceDBOverGRPC, SpiceDBOverHTTP
+from systems.spicedb import SpiceDBFromGo, SpiceDBOverGRPC, SpiceDBOverHTTP
 from world import Question, Scenario, World, make_world
 
 CALLERS = (1, 8)
@@ -40,8 +40,7 @@ IN_PROCESS_SHARE, SHORTEST_S = 0.2, 0.1
 QUICK_REQUESTS, QUICK_CHURN = 100, 10_000
 QUICK = (
     f"--quick: varied requests alone, {QUICK_REQUESTS} of each kind; a churn of {QUICK_CHURN:,}; one caller alone over HTTP, "
-    "in prefetch mode and while there are writes; HTTP in the idle and the default tables alone; prefetch mode in the idle "
-    "ones; short times."
+    "in prefetch mode and while there are writes; prefetch mode in the idle tables alone; short times."
 )
 
 # Systems of others, by module and class. Those whose packages can't be had are told of and left out.
@@ -120,8 +119,9 @@ def open_field(stack: ExitStack, settings: Settings) -> Field:
         server = SpiceDBServer(postgres)
         stack.callback(server.close)
         over_grpc = SpiceDBOverGRPC(server)
-        systems += [over_grpc, SpiceDBOverHTTP(over_grpc)]
-        more_floors += [floors.EmptyGRPC(over_grpc), floors.EmptyHTTP(over_grpc)]
+        from_go = SpiceDBFromGo(over_grpc)
+        systems += [over_grpc, from_go, SpiceDBOverHTTP(over_grpc)]
+        more_floors += [floors.EmptyGRPC(over_grpc), floors.EmptyFromGo(from_go), floors.EmptyHTTP(over_grpc)]
         all_.versions["SpiceDB"] = server.address.version
         if not server.is_ours:
             all_.notes.append(
@@ -218,7 +218,7 @@ def requests_of(scenario: Scenario, form: str) -> list[Request]:
 def phases_of(system: System) -> frozenset[str]:
     """Where its figures say something new."""
     if isinstance(system, SpiceDBOverHTTP):
-        return frozenset({"idle", "default", "churned"})
+        return frozenset({"idle", "default"})
     if isinstance(system, LicetPrefetching):
         return frozenset({"idle", "churned"})
     if isinstance(system, (LicetInLua, floors.HandWritten)):
@@ -244,7 +244,7 @@ def is_left_out(system: System, place: Place) -> bool:
     if place.form == "repeated" or (place.callers > 1 and place.phase == "writes"):
         return True
     if isinstance(system, SpiceDBOverHTTP):
-        return place.callers > 1 or place.phase == "churned"
+        return place.callers > 1
     return isinstance(system, LicetPrefetching) and (place.callers > 1 or place.phase == "churned")
 
 
@@ -310,7 +310,7 @@ class Run:
         self.keep(place, scenario, floor.key, floor.name, floor.caller, timing)
 
     def time_system(self, system: System, place: Place, scenario: Scenario) -> None:
-        of_server = isinstance(system, (SpiceDBOverGRPC, SpiceDBOverHTTP))
+        of_server = isinstance(system, (SpiceDBOverGRPC, SpiceDBFromGo, SpiceDBOverHTTP))
         warmup_s, time_s = self.seconds(in_process=place.level == DEFAULT and not of_server)
         with ExitStack() as stack:
             if place.phase == "writes":

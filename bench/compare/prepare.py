@@ -20,6 +20,7 @@ PYTHON = VENV / "bin" / "python"
 REQUIREMENTS = ROOT / "bench" / "requirements.txt"
 BUILD = ROOT / "build"
 PROGRAM = BUILD / "release" / "bench" / "caller"
+SPICEDB = BUILD / "spicedb"
 
 SPICEDB_VERSION = "v1.56.2"
 SPICEDB_PACKAGE = "github.com/authzed/spicedb/cmd/spicedb"
@@ -75,7 +76,8 @@ def make_environment() -> None:
     stamp = VENV / ".requirements"
     if not (stamp.exists() and stamp.read_bytes() == REQUIREMENTS.read_bytes() and PYTHON.exists()):
         say("Making .venv-bench")
-        venv.create(VENV, clear=True, with_pip=True)
+        if not PYTHON.exists():
+            venv.create(VENV, clear=True, with_pip=True)
         install_requirements()
         stamp.write_bytes(REQUIREMENTS.read_bytes())
     stamp = VENV / ".licet"
@@ -114,16 +116,29 @@ def spicedb_binary() -> Path:
     given = os.environ.get("LICET_SPICEDB_BIN") or shutil.which("spicedb")
     if given:
         return Path(given)
-    built = BUILD / "spicedb" / "spicedb"
-    if built.exists():
-        return built
+    built = SPICEDB / "spicedb"
+    if not built.exists():
+        say(f"Building SpiceDB {SPICEDB_VERSION} (once; takes some minutes)")
+        go_run("install", f"{SPICEDB_PACKAGE}@{SPICEDB_VERSION}", env={**os.environ, "GOBIN": str(SPICEDB)})
+    return built
+
+
+def spicedb_caller() -> Path:
+    """bench/compare/spicedb_caller, built."""
+    source = ROOT / "bench" / "compare" / "spicedb_caller"
+    built = SPICEDB / "caller"
+    if not built.exists() or built.stat().st_mtime < max(path.stat().st_mtime for path in source.iterdir()):
+        say("Building the client of SpiceDB in Go")
+        go_run("-C", str(source), "build", "-o", str(built), ".")
+    return built
+
+
+def go_run(*arguments: str, **options: object) -> None:
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
     if go is None:
-        raise CannotPrepare("there is no SpiceDB (LICET_SPICEDB_BIN, or on the PATH), and no Go to build it with")
-    say(f"Building SpiceDB {SPICEDB_VERSION} (once; takes some minutes)")
-    built.parent.mkdir(parents=True, exist_ok=True)
-    run([go, "install", f"{SPICEDB_PACKAGE}@{SPICEDB_VERSION}"], env={**os.environ, "GOBIN": str(built.parent)})
-    return built
+        raise CannotPrepare("there is no Go to build it with")
+    SPICEDB.mkdir(parents=True, exist_ok=True)
+    run([go, *arguments], **options)
 
 
 if __name__ == "__main__":

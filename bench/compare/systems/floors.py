@@ -17,7 +17,7 @@ from servers import Postgres
 from systems.base import DEFAULT, FULL, Check, Request, Timing, Unavailable
 from systems.licet_programs import SUPPORT, InLua
 from systems.program import Program
-from systems.spicedb import Calls, HTTPCalls, SpiceDBOverGRPC
+from systems.spicedb import Calls, HTTPCalls, SpiceDBFromGo, SpiceDBOverGRPC
 from world import World
 
 DATABASE = "licet_compare_sql"
@@ -272,6 +272,20 @@ class EmptyGRPC(FromPython):
         for calls in self.calls:
             calls.channel.close()
         self.calls = []
+
+
+class EmptyFromGo(Floor):
+    key, name, caller = "empty_grpc_go", EmptyGRPC.name, "Go"
+
+    def __init__(self, system: SpiceDBFromGo) -> None:
+        self.system = system
+
+    def open(self, world: World) -> None:
+        if self.system.process is None:
+            raise Unavailable("there is no such client")
+
+    def time(self, callers: int, warmup_s: float, time_s: float) -> Timing:
+        return self.system.time([Check("document:d0", "view", "user:u0")], "empty", callers, warmup_s, time_s)
 
 
 class EmptyHTTP(FromPython):

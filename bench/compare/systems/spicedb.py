@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -19,8 +20,10 @@ from authzed.api.v1 import permission_service_pb2_grpc, schema_service_pb2, sche
 from authzed.api.v1.core_pb2 import ObjectReference, Relationship, RelationshipUpdate, SubjectReference
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from prepare import CannotPrepare, spicedb_caller
 from servers import SpiceDBServer
 from systems.base import FULL, Answer, Bulk, Check, InPython, Lookup, Request, Unavailable
+from systems.program import Program
 from world import World
 
 PIECE = 1000  # updates in one write, and relationships in one message of an import: SpiceDB's own limit
@@ -178,6 +181,29 @@ def pieces(rows: Sequence[str]) -> Iterator[messages.ImportBulkRelationshipsRequ
     for at in range(0, len(rows), PIECE):
         some = [relationship_of(row) for row in rows[at : at + PIECE]]
         yield messages.ImportBulkRelationshipsRequest(relationships=some)
+
+
+class SpiceDBFromGo(Program):
+    """Over gRPC too, from the language that SpiceDB is written in; of the same server, so the data are there already."""
+
+    name, caller = SpiceDBOverGRPC.name, "Go"
+
+    def __init__(self, grpc_system: SpiceDBOverGRPC) -> None:
+        super().__init__()
+        self.over_grpc = grpc_system
+
+    def open(self, world: World) -> None:
+        if self.over_grpc.writer is None:
+            raise Unavailable("SpiceDB is not there")
+        try:
+            program = spicedb_caller()
+        except CannotPrepare as failure:
+            raise Unavailable(str(failure)) from failure
+        address = self.over_grpc.server.address
+        self.start([str(program), "{folder}", address.grpc], {**os.environ, "SPICEDB_KEY": address.key})
+
+    def write_one(self, row: str) -> None:
+        self.over_grpc.write_one(row)
 
 
 # ------------------------------------------------------------------- HTTP
