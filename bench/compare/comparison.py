@@ -6,6 +6,7 @@ import datetime
 import importlib
 import os
 import platform
+import signal
 import subprocess
 import sys
 import threading
@@ -73,6 +74,10 @@ class Field:
     unavailable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+
+
+# What a server of another process answers.
+OF_SERVER = (SpiceDBOverGRPC, SpiceDBFromGo, SpiceDBOverHTTP)
 
 
 class Disagreement(Exception):
@@ -267,15 +272,26 @@ class Run:
         return place.phase in phases_of(system) and not (self.settings.quick and is_left_out(system, place))
 
     def run(self) -> None:
+        """What is found is kept in `figures` as it comes, so that a run that is ended early has it."""
         compare_all_answers(self.all, frozenset({FULL, DEFAULT}))
+        minutes = sum(sum(self.seconds(system, place)) for place in self.places() for _, system in self.due(place)) / 60
+        say(f"About {minutes:.0f} minutes of measurements")
         churned = False
         for place in self.places():
             if place.phase == "churned" and not churned:
                 self.churn()
                 churned = True
-            if any(self.is_due(system, place) for system in self.all.systems):
+            if self.due(place):
                 say(f"{report.PHASES[place.phase]}; {report.callers_of(place.callers)}, {place.form}")
                 self.fill(place)
+
+    def due(self, place: Place) -> list[tuple[Scenario, System]]:
+        return [
+            (scenario, system)
+            for scenario in self.all.world.scenarios.values()
+            for system in self.all.systems
+            if scenario.name in system.scenarios and self.is_due(system, place)
+        ]
 
     def churn(self) -> None:
         """Each database once; then all answers again."""
@@ -295,29 +311,43 @@ class Run:
             for floor in around:
                 if floor.each_time:
                     self.time_floor(floor, place, scenario.name)
-            for system in self.all.systems:
-                if scenario.name in system.scenarios and self.is_due(system, place):
-                    self.time_system(system, place, scenario)
+            for system in [system for its, system in self.due(place) if its is scenario]:
+                self.try_to_time(system, place, scenario)
 
-    def seconds(self, in_process: bool) -> tuple[float, float]:
+    def seconds(self, one: System | floors.Floor, place: Place) -> tuple[float, float]:
+        """Of warm-up, and of measurement."""
         warmup_s, time_s = self.settings.warmup_s, self.settings.time_s
-        if not in_process:
-            return warmup_s, time_s
-        return warmup_s * IN_PROCESS_SHARE, max(min(time_s, SHORTEST_S), time_s * IN_PROCESS_SHARE)
+        if isinstance(one, floors.Floor):
+            in_process = not one.each_time
+        else:
+            in_process = place.level == DEFAULT and not isinstance(one, OF_SERVER)
+        if in_process:
+            return warmup_s * IN_PROCESS_SHARE, max(min(time_s, SHORTEST_S), time_s * IN_PROCESS_SHARE)
+        return warmup_s, max(time_s, WRITING_TIME_S) if place.phase == "writes" else time_s
 
     def time_floor(self, floor: floors.Floor, place: Place, scenario: str) -> None:
-        timing = floor.time(place.callers, *self.seconds(in_process=not floor.each_time))
+        timing = floor.time(place.callers, *self.seconds(floor, place))
         self.keep(place, scenario, floor.key, floor.name, floor.caller, timing)
 
-    def time_system(self, system: System, place: Place, scenario: Scenario) -> None:
-        of_server = isinstance(system, (SpiceDBOverGRPC, SpiceDBFromGo, SpiceDBOverHTTP))
-        warmup_s, time_s = self.seconds(in_process=place.level == DEFAULT and not of_server)
+    def try_to_time(self, system: System, place: Place, scenario: Scenario) -> None:
+        """One that fails takes no further part; the others' figures are not lost for it."""
+        try:
+            timing = self.time_system(system, place, scenario)
+        except Exception as failure:
+            told = f"{type(failure).__name__}: {failure}"[:500]
+            say(f"{system.name} ({system.caller}) fails: {told}")
+            where = f"{report.PHASES[place.phase]}; {report.callers_of(place.callers)}, {scenario.name}"
+            self.all.unavailable[f"{system.name} ({system.caller})"] = f"failed while it was timed ({where}): {told}"
+            self.all.systems.remove(system)
+        else:
+            self.keep(place, scenario.name, "", system.name, system.caller, timing)
+
+    def time_system(self, system: System, place: Place, scenario: Scenario) -> Timing:
         with ExitStack() as stack:
             if place.phase == "writes":
-                time_s = max(time_s, WRITING_TIME_S)
                 stack.enter_context(self.writer.writing(system.write_one))
-            timing = system.time(requests_of(scenario, place.form), place.level, place.callers, warmup_s, time_s)
-        self.keep(place, scenario.name, "", system.name, system.caller, timing)
+            requests = requests_of(scenario, place.form)
+            return system.time(requests, place.level, place.callers, *self.seconds(system, place))
 
     def keep(self, place: Place, scenario: str, floor: str, name: str, caller: str, timing: Timing) -> None:
         where = {"phase": place.phase, "callers": place.callers, "form": place.form, "scenario": scenario}
@@ -373,10 +403,14 @@ def commit() -> str:
 
 def compare(settings: Settings) -> report.Result:
     before, began = machine(), time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: with what has been found
     with ExitStack() as stack:
         all_ = open_field(stack, settings)
         run = Run(all_, settings)
-        run.run()
+        try:
+            run.run()
+        except KeyboardInterrupt:
+            all_.notes.append("This run was ended before it was through.")
         lacks = {system.name: system.lacks for system in all_.systems if system.lacks}
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

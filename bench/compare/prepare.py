@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,12 +30,15 @@ SPICEDB_PACKAGE = "github.com/authzed/spicedb/cmd/spicedb"
 SOURCES = ("core/**/*.[ch]", "core/**/*.cc", "bindings/python/*.[ch]", "python/**/*.py", "setup.py", "pyproject.toml")
 
 
+BEGAN = time.monotonic()
+
+
 class CannotPrepare(Exception):
     """Says what is missing, and how to get it."""
 
 
 def say(text: str) -> None:
-    print(f"==> {text}", file=sys.stderr, flush=True)
+    print(f"==> {time.monotonic() - BEGAN:5.0f} s  {text}", file=sys.stderr, flush=True)
 
 
 def run(command: Sequence[str | Path], **options: object) -> None:
