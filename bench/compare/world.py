@@ -9,10 +9,13 @@ import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from systems.base import Answer, Bulk, Check, Lookup, Request
 
-VARIED = 500  # at least so many different requests of each kind
+Thing = TypeVar("Thing")
+
+VARIED = 500  # different requests of each kind
 BULK = 100
 CHURN = 100_000
 
@@ -68,10 +71,10 @@ def bulk_of(user: int, allowed: list[int], denied: list[int]) -> Question:
     return Question(Bulk(items), tuple(document in set(allowed) for document in documents))
 
 
-def spread(numbers: list[int], count: int, offset: int) -> list[int]:
-    """So many of them at even distances, another choice for another offset (below len(numbers) // count)."""
-    step = len(numbers) // count
-    return [numbers[i * step + offset] for i in range(count)]
+def spread(things: list[Thing], count: int, offset: int) -> list[Thing]:
+    """So many of them at even distances, another choice for another offset (below len(things) // count)."""
+    step = len(things) // count
+    return [things[i * step + offset] for i in range(count)]
 
 
 class Described:
@@ -135,9 +138,10 @@ def make_world() -> World:
     described = Described(generate)
     relationships = tuple(generate.relationships())
     direct, nested, denied = (
-        [check_of(line) for line in lines()] for lines in (generate.direct, generate.nested, generate.denied)
+        spread([check_of(line) for line in lines()], VARIED, 0)
+        for lines in (generate.direct, generate.nested, generate.denied)
     )
-    bulk, lookup = bulk_questions(described), lookup_questions(described)
+    bulk, lookup = bulk_questions(described)[:VARIED], lookup_questions(described)[:VARIED]
     scenarios = [
         Scenario("direct", "a user views a document that they own", direct[0], tuple(direct)),
         Scenario("nested", "through three folders and a nested group", nested[0], tuple(nested)),
@@ -151,5 +155,5 @@ def make_world() -> World:
         ),
     ]
     assert len(relationships) == generate.RELATIONSHIPS
-    assert all(len(scenario.varied) >= VARIED for scenario in scenarios)
+    assert all(len(set(scenario.varied)) == VARIED for scenario in scenarios)
     return World(generate.SCHEMA, relationships, {one.name: one for one in scenarios}, churn_rows(CHURN))

@@ -36,9 +36,9 @@ def test_one_user_may_view_109_documents(world):
     assert len(question.expected) == 109
 
 
-def test_there_are_at_least_500_different_requests_of_each_kind(world):
+def test_there_are_500_different_requests_of_each_kind(world):
     counts = {name: len({question.request for question in one.varied}) for name, one in world.scenarios.items()}
-    assert counts == {"direct": 1000, "nested": 1000, "denied": 1000, "bulk": 720, "lookup": 639}
+    assert counts == dict.fromkeys(("direct", "nested", "denied", "bulk", "lookup"), 500)
 
 
 def test_half_of_each_bulk_check_is_allowed(world):
