@@ -34,14 +34,14 @@ WRITE_EVERY_S = 1.0
 FIRST_WRITE_S = 0.5
 WRITING_TIME_S = 1.0  # at least so long, or no write would happen
 
-# What waits for nothing and nobody repeats itself soon: a fifth of the time does, though not less than SHORTEST_S.
-IN_PROCESS_SHARE, SHORTEST_S = 0.2, 0.1
+# Of what is in process, and of the floors, a fifth of the time holds calls enough, unless that is less than SHORTEST_S.
+SHORT_SHARE, SHORTEST_S = 0.2, 0.1
 
 # What --quick leaves out.
 QUICK_REQUESTS, QUICK_CHURN = 100, 10_000
 QUICK = (
     f"--quick: varied requests alone, {QUICK_REQUESTS} of each kind; a churn of {QUICK_CHURN:,}; one caller alone over HTTP, "
-    "in prefetch mode and while there are writes; prefetch mode in the idle tables alone; short times."
+    "in prefetch mode and while there are writes; short times."
 )
 
 # Systems of others, by module and class. Those whose packages can't be had are told of and left out.
@@ -224,11 +224,9 @@ def phases_of(system: System) -> frozenset[str]:
     """Where its figures say something new."""
     if isinstance(system, SpiceDBOverHTTP):
         return frozenset({"idle", "default"})
-    if isinstance(system, LicetPrefetching):
-        return frozenset({"idle", "churned"})
-    if isinstance(system, (LicetInLua, floors.HandWritten)):
-        return frozenset({"idle", "default"})
-    return frozenset(report.PHASES)
+    if isinstance(system, (LicetPrefetching, floors.HandWritten)):
+        return frozenset({"idle"})
+    return frozenset({"default"} if isinstance(system, LicetInLua) else report.PHASES)
 
 
 @dataclass
@@ -248,9 +246,7 @@ def is_left_out(system: System, place: Place) -> bool:
     """By --quick; QUICK says so."""
     if place.form == "repeated" or (place.callers > 1 and place.phase == "writes"):
         return True
-    if isinstance(system, SpiceDBOverHTTP):
-        return place.callers > 1
-    return isinstance(system, LicetPrefetching) and (place.callers > 1 or place.phase == "churned")
+    return isinstance(system, (SpiceDBOverHTTP, LicetPrefetching)) and place.callers > 1
 
 
 class Run:
@@ -317,12 +313,8 @@ class Run:
     def seconds(self, one: System | floors.Floor, place: Place) -> tuple[float, float]:
         """Of warm-up, and of measurement."""
         warmup_s, time_s = self.settings.warmup_s, self.settings.time_s
-        if isinstance(one, floors.Floor):
-            in_process = not one.each_time
-        else:
-            in_process = place.level == DEFAULT and not isinstance(one, OF_SERVER)
-        if in_process:
-            return warmup_s * IN_PROCESS_SHARE, max(min(time_s, SHORTEST_S), time_s * IN_PROCESS_SHARE)
+        if isinstance(one, floors.Floor) or (place.level == DEFAULT and not isinstance(one, OF_SERVER)):
+            return warmup_s * SHORT_SHARE, max(min(time_s, SHORTEST_S), time_s * SHORT_SHARE)
         return warmup_s, max(time_s, WRITING_TIME_S) if place.phase == "writes" else time_s
 
     def time_floor(self, floor: floors.Floor, place: Place, scenario: str) -> None:

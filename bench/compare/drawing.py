@@ -13,6 +13,29 @@ from support import charts  # noqa: E402 (bench/ is no package)
 
 UNIT_NS = 1000
 
+# Whom the charts show, as many as can be told apart.
+SHOWN = {
+    "idle": (
+        ("SpiceDB, gRPC", "Go"),
+        ("SpiceDB, gRPC", "Python"),
+        ("SpiceDB, HTTP", "Python"),
+        ("licet, prefetch", "C"),
+        ("licet", "Python"),
+        ("licet", "C"),
+        ("one SQL statement", "C"),
+    ),
+    "default": (
+        ("SpiceDB, gRPC", "Go"),
+        ("SpiceDB, embedded", "Python"),
+        ("casbin, one role graph", "Python"),
+        ("Cedar (cedarpy)", "Python"),
+        ("licet", "Python"),
+        ("licet", "C"),
+        ("lua-casbin, one role graph", "LuaJIT"),
+        ("licet", "LuaJIT"),
+    ),
+}
+
 
 def draw(result: report.Result, path: Path) -> None:
     """Full consistency into `path`, the default one into a file beside it; varied requests of one caller."""
@@ -21,11 +44,11 @@ def draw(result: report.Result, path: Path) -> None:
         here = report.pick(result["figures"], phase=phase, callers=1, form="varied", floor="")
         groups = {
             scenario: {
-                f"{figure['system']} ({figure['caller']})": figure["median_ns"] / UNIT_NS
-                for figure in report.pick(here, scenario=scenario)
+                f"{system} ({caller})": median / UNIT_NS
+                for system, caller in SHOWN[phase]
+                if (median := report.median_of(here, scenario=scenario, system=system, caller=caller)) is not None
             }
             for scenario in report.SCENARIOS
         }
-        groups = {scenario: series for scenario, series in groups.items() if series}
-        if groups:
+        if any(groups.values()):
             charts.bars(target, f"{report.PHASES[phase]}: medians of one caller", groups, "microseconds", log=True)

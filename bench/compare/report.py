@@ -52,7 +52,7 @@ NOTES = (
     "connection that stays open; licet has its arguments as an application has them, in text.",
     "SpiceDB runs with the settings that it has by itself, all caches on. It writes a revision of its own about every five "
     "seconds, so that even on an idle database its cache keys change as often.",
-    "What waits for nothing, in process and among the floors but the round trip, is measured for a fifth of the time.",
+    "What answers in process at the default consistency, and the floors, are measured for a fifth of the time.",
 )
 
 
