@@ -18,6 +18,7 @@ Thing = TypeVar("Thing")
 VARIED = 500  # different requests of each kind
 BULK = 100
 CHURN = 100_000
+CHURNED = "churn"  # how the ids of those documents begin
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def lookup_questions(described: Described) -> list[Question]:
 
 
 def churn_rows(count: int) -> tuple[str, ...]:
-    return tuple(f"document:churn{i // 10}#viewer@user:u{i % 1000}" for i in range(count))
+    return tuple(f"document:{CHURNED}{i // 10}#viewer@user:u{i % 1000}" for i in range(count))
 
 
 def make_world() -> World:
