@@ -170,8 +170,8 @@ def compare_answers(system: System, scenario: Scenario, level: str) -> None:
             )
 
 
-def compare_all_answers(all_: Field, levels: frozenset[str]) -> None:
-    for system in all_.systems:
+def compare_all_answers(all_: Field, systems: Sequence[System], levels: frozenset[str]) -> None:
+    for system in systems:
         say(f"Comparing the answers of {system.name} ({system.caller})")
         for scenario in all_.world.scenarios.values():
             for level in sorted(system.consistencies & levels):
@@ -269,9 +269,9 @@ class Run:
 
     def run(self) -> None:
         """What is found is kept in `figures` as it comes, so that a run that is ended early has it."""
-        compare_all_answers(self.all, frozenset({FULL, DEFAULT}))
+        compare_all_answers(self.all, self.all.systems, frozenset({FULL, DEFAULT}))
         minutes = sum(sum(self.seconds(system, place)) for place in self.places() for _, system in self.due(place)) / 60
-        say(f"About {minutes:.0f} minutes of measurements")
+        say(f"About {minutes:.1f} minutes of measurements")
         churned = False
         for place in self.places():
             if place.phase == "churned" and not churned:
@@ -290,13 +290,14 @@ class Run:
         ]
 
     def churn(self) -> None:
-        """Each database once; then all answers again."""
+        """Each database once; then the answers again of those that are timed again."""
         say(f"Granting and revoking {len(self.all.world.churn):,} relationships")
         for kind in (SpiceDBOverGRPC, LicetInPython):
             for system in self.all.systems:
                 if isinstance(system, kind):
                     system.churn(self.all.world.churn)
-        compare_all_answers(self.all, frozenset({FULL}))
+        still = [one for one in self.all.systems if "churned" in phases_of(one) and FULL in one.consistencies]
+        compare_all_answers(self.all, still, frozenset({FULL}))
 
     def fill(self, place: Place) -> None:
         around = [one for one in self.all.floors if place.level in one.levels and place.callers <= one.most_callers]
