@@ -255,6 +255,10 @@ def test_a_token_of_the_server_that_took_over_is_understood_by_who_has_not_met_i
         own_pair.standby.promote()
         with licet.open(own_pair.standby.conninfo) as other:
             new = other.touch("document:b#owner@user:ada")
+        try:
+            assert engine.allowed("document:b", "view", "user:ada", consistency=licet.at_least(new), may_block=False)
+        except licet.Unavailable as error:
+            assert error.reason == "WOULD_BLOCK"
         assert sees(engine, "b", licet.at_least(new))
         assert sees(engine, "b", licet.at_exactly(new))
         with pytest.raises(licet.InvalidToken, match="timeline"):

@@ -71,8 +71,7 @@ static licet_status read_token(pinning *p)
     const lic_str token  = p->consistency->token;
     licet_status  status = LICET_OK;
 
-    if (!lic_pg_follow_identity(p->store, &p->identity) ||
-        (!p->consistency->no_wait && lic_pg_token_is_foreign(&p->identity, token)))
+    if (!lic_pg_follow_identity(p->store, &p->identity) || lic_pg_token_is_foreign(&p->identity, token))
         status = learn_identity(p);
     if (status != LICET_OK)
         return status;
