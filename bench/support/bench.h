@@ -86,6 +86,12 @@ static inline bench_file bench_read(const char *folder, const char *name)
     return file;
 }
 
+static inline void bench_close(bench_file *file)
+{
+    free(file->text);
+    free(file->lines);
+}
+
 /* The word number `n` of a line. */
 static inline licet_str bench_word(licet_str line, int n)
 {
@@ -119,10 +125,8 @@ static inline licet_engine *bench_load(const char *folder, const licet_options *
         }
         bench_must(licet_write(engine, &write, NULL, &error), error, "write");
     }
-    free(schema.text);
-    free(schema.lines);
-    free(rows.text);
-    free(rows.lines);
+    bench_close(&schema);
+    bench_close(&rows);
     return engine;
 }
 
