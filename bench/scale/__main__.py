@@ -69,7 +69,7 @@ def order() -> list[int]:
 
 
 def relationships_of(document: int) -> int:
-    return 3 if document % 5 == 0 else 2
+    return 3 if document % 5 == 0 else 2  # parent, owner, and of every fifth a viewer
 
 
 def kept_documents(wanted: int) -> set[int]:
@@ -107,7 +107,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def make_data(folder: Path, size: int) -> int:
     """Writes what the program reads. Returns how many worlds there are."""
-    worlds = math.ceil(size / generate.RELATIONSHIPS)
+    worlds: int = math.ceil(size / generate.RELATIONSHIPS)
     kept = kept_documents(size // worlds)
     (folder / "schema.zed").write_text(generate.SCHEMA, encoding="ascii")
     write_lines(folder / "relationships.txt", (line for world in range(worlds) for line in lines_of(world, kept)))
@@ -245,7 +245,7 @@ class Report:
         head = ["request", *(f"{size:,}" for size in sizes), "exponent", "beside probes", "beside loads"]
         lines = []
         for floor in ("probe_ns", "touch_ns"):
-            points = [(size, floors[size][floor]) for size in sizes]
+            points = [(float(size), float(floors[size][floor])) for size in sizes]
             name = "a probe of as many keys" if floor == "probe_ns" else "a load from as many bytes"
             lines.append([name, *(time_text(y) for _, y in points), self.exponent(name, points), "", ""])
         series: dict[str, list[tuple[float, float]]] = {}
@@ -253,7 +253,7 @@ class Report:
         for kind in ("direct", "nested", "denied", "lookup"):
             for drawn in ("hot", "spread"):
                 found = {row["size"]: row for row in of(rows, "request", kind=kind, drawn=drawn)}
-                points = [(size, found[size]["median_ns"]) for size in sizes]
+                points = [(float(size), float(found[size]["median_ns"])) for size in sizes]
                 name = f"{'lookup of 109' if kind == 'lookup' else kind}, {drawn}"
                 bound = "none" if drawn == "hot" else ""
                 beside = [self.exponent(f"{name}, beside {floor}", [(x, y / floors[int(x)][key]) for x, y in points], "none")
@@ -321,7 +321,7 @@ class Report:
         if not rows:
             return
         depths = sorted({row["depth"] for row in rows})
-        series = {}
+        series: dict[str, list[tuple[float, float]]] = {}
         lines = []
         for kind in ("groups", "folders"):
             for allowed in (True, False):
@@ -346,7 +346,7 @@ class Report:
             return
         widths = sorted({row["width"] for row in rows})
         lines = []
-        series = {}
+        series: dict[str, list[tuple[float, float]]] = {}
         for kind in dict.fromkeys(row["kind"] for row in rows):
             for allowed in (True, False):
                 for drawn in ("hot", "spread"):
@@ -377,7 +377,7 @@ class Report:
             return
         counts = sorted({row["answers"] for row in rows})
         lines = []
-        series = {}
+        series: dict[str, list[tuple[float, float]]] = {}
         for kind in dict.fromkeys(row["kind"] for row in rows):
             points = [(row["answers"], row["median_ns"]) for row in of(rows, "answers", kind=kind)]
             large = [point for point in points if point[0] >= 100]
@@ -402,7 +402,7 @@ class Report:
 
 def draw(report: Report, folder: Path) -> None:
     sys.path.insert(0, str(ROOT / "bench" / "support"))
-    import charts
+    import charts  # type: ignore[import-not-found, unused-ignore]
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, (title, x, y, series) in report.charts.items():
