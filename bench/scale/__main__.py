@@ -1,13 +1,14 @@
 """How cost grows: with the number of relationships, with depth, with fan-out, with the number of answers.
 
     python bench/scale [--quick] [--largest 10000000] [--json FILE] [--charts FOLDER] [--parts PART ...]
+                        [--from FILE]
 
 Builds build/release/bench/scale if need be, makes the data, runs the one on the other, and prints tables with the growth
 as exponents: the slope of a line through the logarithms of size and time, by least squares. An exponent of 0 is a cost
 that does not grow, 1 one that grows with the size. Every answer is compared with the expected one before it is timed.
 
 Sizes are worlds of bench/data/generate.py beside each other, of which documents are left out until the size is the one
-wanted. Requests are drawn from all the data ("spread") or are a thousand, asked again and again ("hot"). What is hot is in
+wanted. Requests are drawn from all the data ("spread") or are a hundred, asked again and again ("hot"). What is hot is in
 a cache at every size, so its growth is that of the work; what is spread is in none where the data is large, which costs
 what reaching that memory costs on this machine. The floors beside it say what that is: a random probe of a hash table of as
 many keys, and a random load of as many bytes as the engine holds, each waiting for the one before.
@@ -20,7 +21,6 @@ everything else on its processor, where that is allowed (root). --largest 100000
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import json
 import math
@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -297,8 +297,11 @@ class Report:
         if not rows:
             return
         size = rows[0]["size"]
-        lines = [[row["how"], f"{row['seconds']:.2f}", f"{row['relationships'] / row['seconds']:,.0f}",
-                  f"{row['graph_bytes'] / row['relationships']:.1f}"] for row in of(rows, "load")]  # fmt: skip
+        lines = []
+        for row in of(rows, "load"):
+            each = f"{row['graph_bytes'] / row['relationships']:.1f}" if "graph_bytes" in row else ""
+            rate = f"{row['relationships'] / row['seconds']:,.0f}"
+            lines.append([f"{row['how']}", f"{row['seconds']:.2f}", rate, each])
         table(f"Postgres, {size:,} relationships: loads", ["how", "seconds", "a second", "bytes each"], lines)
         trip = of(rows, "floors")[0]["round_trip_ns"]
         lines = [["a round trip", "", time_text(trip), "", ""]]
@@ -450,24 +453,28 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write all figures there")
     parser.add_argument("--charts", type=Path, help="draw SVG charts into that folder (needs matplotlib)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument(
+        "--from", dest="again", metavar="FILE", type=Path, help="print the tables of such a JSON file again"
+    )
     parser.add_argument("--program", type=Path, help="bench/scale, built already")
     arguments = parser.parse_args()
-    if arguments.program is None:
+    if arguments.program is None and not arguments.again:
         build()
         arguments.program = PROGRAM
     if arguments.quick:
         os.environ.setdefault("BENCH_TIME", "0.25")
         os.environ.setdefault("BENCH_WARMUP", "0.05")
     began = time.time()
-    rows = list(measure(arguments))
+    rows = (
+        json.loads(arguments.again.read_text(encoding="utf-8"))["rows"] if arguments.again else list(measure(arguments))
+    )
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        found = {"machine": machine(), "seconds": round(time.time() - began), "rows": rows}
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     report = Report(rows)
     report.print_all()
     print(f"\n{time.time() - began:.0f} s on {machine()['processors']} processors, load {machine()['load']:.1f}")
-    if arguments.json:
-        with contextlib.suppress(FileExistsError):
-            arguments.json.parent.mkdir(parents=True)
-        found: Mapping[str, Any] = {"machine": machine(), "rows": rows, "exponents": report.exponents}
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if arguments.charts:
         draw(report, arguments.charts)
 

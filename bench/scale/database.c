@@ -75,10 +75,12 @@ static void import(const char *folder)
     bench_file    rows   = bench_read(folder, "relationships.txt");
     licet_engine *engine = open_store(LICET_MODE_FOLLOW);
     scale_filler *filler = scale_fill_begin(engine, schema.text);
+    double        took;
 
     for (size_t i = 0; i < rows.count; i++)
         scale_fill_text(filler, rows.lines[i]);
-    scale_print_load("import", engine, scale_fill_end(filler));
+    took = scale_fill_end(filler);
+    scale_print("load", "\"how\": \"import\", \"seconds\": %.4f, \"relationships\": %zu", took / 1e9, rows.count);
     licet_engine_release(engine);
     bench_close(&schema);
     bench_close(&rows);

@@ -1,7 +1,7 @@
 /* Shapes of data: how deep, how wide, how many answers. */
 #include "scale.h"
 
-enum { HOT = 1000, SPREAD = 100000, FEW = 10 };
+enum { HOT = 100, SPREAD = 100000, FEW = 10 };
 
 /* -------------------------------------------------------------------- depth */
 

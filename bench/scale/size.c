@@ -1,9 +1,9 @@
 /* One size of the benchmark's world in memory: loading it, what it takes, checks, lookups and threads. Requests are drawn
- * from all the data ("spread": at large sizes little of what they touch is in a cache), or a thousand of them are asked
+ * from all the data ("spread": at large sizes little of what they touch is in a cache), or a hundred of them are asked
  * again and again ("hot": what they touch is in a cache whatever the size, so that what is left to grow is the work). */
 #include "scale.h"
 
-enum { SPREAD = 200000, HOT = 1000, READER = 433, READERS_DOCUMENTS = 109, PIECE = 1000 };
+enum { SPREAD = 200000, HOT = 100, READER = 433, READERS_DOCUMENTS = 109, PIECE = 1000 };
 
 /* ---------------------------------------------------------------- questions */
 
