@@ -152,7 +152,7 @@ licet_status licet_import_resume(licet_engine *engine, licet_str name, licet_imp
     status = name_check(name, error);
     if (status == LICET_OK)
         status = import_open(engine, name, import, error);
-    if (status == LICET_OK && count != NULL)
+    if (*import != NULL && count != NULL)
         *count = (*import)->piece.before.count;
     lic_engine_leave(&call);
     return status;

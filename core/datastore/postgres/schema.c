@@ -152,8 +152,8 @@ done:
 static licet_status run_change(void *context, lic_pg_link *link, const char *request, lic_pg_wait wait,
                                PGresult **result, licet_error **error)
 {
-    changing        *c = context;
-    lic_pg_basis     basis;
+    changing        *c            = context;
+    lic_pg_basis     basis        = { .version = "" };
     lic_pg_parameter parameters[] = { { .data = c->request.data }, LIC_PG_BASIS(&basis), { .data = request } };
     licet_status     status;
 

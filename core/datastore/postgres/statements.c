@@ -94,17 +94,17 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
     [LIC_PG_BEGIN_LOAD] =
         ("SELECT pg_current_snapshot(), clock_timestamp(), m.store, m.gc_horizon, " IN_FORCE ", m.token_key "
          "FROM {schema}.meta m"),
-    [LIC_PG_SCHEMA_TEXT]  = "SELECT text FROM {schema}.zed WHERE version = $1::bigint",
-    [LIC_PG_WRITE]        = ("SELECT snapshot, xid, schema "
-                             "FROM {schema}._write($1::jsonb, $2::bigint, $5::uuid, $3::uuid, $4::text)"),
-    [LIC_PG_DELETE]       = ("SELECT snapshot, xid, schema, deleted "
-                             "FROM {schema}._delete($1::jsonb, $2::bigint, $5::uuid, $6::timestamptz, $3::uuid, $4::text)"),
-    [LIC_PG_LOCK_SCHEMA]  = "SELECT {schema}._lock_schema()",
-    [LIC_PG_WRITE_SCHEMA] = ("SELECT snapshot, xid, schema "
-                             "FROM {schema}._write_schema($1::jsonb, $2::bigint, $5::uuid, $3::uuid, $4::text)"),
-    [LIC_PG_IMPORT]       = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
-    [LIC_PG_IMPORT_OPEN]  = "SELECT count, digest, is_finished FROM {schema}._import_open($1::text)",
-    [LIC_PG_IMPORT_FIND]  = "SELECT count, digest, is_finished FROM {schema}._import_find($1::text)",
+    [LIC_PG_SCHEMA_TEXT]   = "SELECT text FROM {schema}.zed WHERE version = $1::bigint",
+    [LIC_PG_WRITE]         = ("SELECT snapshot, xid, schema "
+                              "FROM {schema}._write($1::jsonb, $2::bigint, $5::uuid, $3::uuid, $4::text)"),
+    [LIC_PG_DELETE]        = ("SELECT snapshot, xid, schema, deleted "
+                              "FROM {schema}._delete($1::jsonb, $2::bigint, $5::uuid, $6::timestamptz, $3::uuid, $4::text)"),
+    [LIC_PG_LOCK_SCHEMA]   = "SELECT {schema}._lock_schema()",
+    [LIC_PG_WRITE_SCHEMA]  = ("SELECT snapshot, xid, schema "
+                              "FROM {schema}._write_schema($1::jsonb, $2::bigint, $5::uuid, $3::uuid, $4::text)"),
+    [LIC_PG_IMPORT]        = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
+    [LIC_PG_IMPORT_OPEN]   = "SELECT count, digest, is_finished FROM {schema}._import_open($1::text)",
+    [LIC_PG_IMPORT_FIND]   = "SELECT count, digest, is_finished FROM {schema}._import_find($1::text)",
     [LIC_PG_IMPORT_FORGET] = "SELECT {schema}._import_forget($1::text)",
     [LIC_PG_IMPORT_LOCK]   = "SELECT {schema}._import_lock($1::text, $2::bigint, $3::bytea)",
     [LIC_PG_IMPORT_PIECE] =
