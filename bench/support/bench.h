@@ -192,11 +192,11 @@ static inline double bench_probe(void)
             uint64_t key, at;
 
             x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-            key = (x + found) % KEYS + 1; /* depends on the probe before: no two overlap */
+            key = (x + found) % KEYS + 1; /* depends on what the probe before has loaded: no two overlap */
             at  = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
             while (table[at] != key)
                 at = (at + 1) & (SLOTS - 1);
-            found = at & 1;
+            found = ((const volatile uint64_t *)table)[at] & 1; /* volatile, or the key would be taken for it */
         }
         samples[round] = (bench_now() - start) / ROUND;
     }
