@@ -30,7 +30,7 @@ describe("on Postgres", function()
         local options = { postgres_schema = "lua_migrated_" .. os.time() .. (jit and "_jit" or ""), dry_run = true }
         local planned = assert(licet.migrate(URI, options))
 
-        assert.is_truthy(planned:find("CREATE TABLE " .. options.postgres_schema .. ".rel", 1, true))
+        assert.is_truthy(planned:find('CREATE TABLE "' .. options.postgres_schema .. '".rel', 1, true))
         options.dry_run = false
         assert.equal(planned, licet.migrate(URI, options))
         assert.equal("", licet.migrate(URI, options))

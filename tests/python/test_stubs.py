@@ -152,4 +152,4 @@ def test_typed_programs_are_checked(tmp_path):
         [sys.executable, "-m", "mypy", "--strict", str(program)], capture_output=True, text=True, cwd=tmp_path
     )
     lines = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
-    assert lines == ["18", "19"], done.stdout
+    assert lines == ["20", "21"], done.stdout
