@@ -61,6 +61,15 @@ def first(process: Callable[..., licet.Engine]) -> licet.Engine:
 
 
 @pytest.fixture
+def at_rest(process: Callable[..., licet.Engine]) -> licet.Engine:
+    """One that sees what others commit only when it is asked to: what comes together is told together."""
+    engine = process(poll_interval_ms=60_000)
+    engine.write_schema(SCHEMA)
+    engine.touch(*RELATIONSHIPS)
+    return engine
+
+
+@pytest.fixture
 def sql(tables: Tables) -> Iterator[Callable[..., object]]:
     """Runs a statement, with {} for our schema, and returns the first field of its first row."""
     with psycopg.connect(tables["uri"], autocommit=True) as connection:
@@ -233,25 +242,25 @@ def test_a_checkpoint_ends_what_lies_between(process, first):
 # ---------------------------------------------------------------------- metadata
 
 
-def test_metadata_of_one_transaction_comes_as_it_is(process, first, sql):
-    start = first.touch(ADA)
+def test_metadata_of_one_transaction_comes_as_it_is(process, at_rest, sql):
+    start = at_rest.touch(ADA)
     write(sql, "touch", BO, metadata={"by": "ada", "n": [1, 2.5, None, "ü"]})
     write(sql, "touch", CY)
-    watched = first.watch(start, timeout=0)
-    catch_up(first)
+    watched = at_rest.watch(start, timeout=0)
+    catch_up(at_rest)
     for changes in (watched, process().watch(start, timeout=0)):
         assert [change.metadata for change in changes] == [{"by": "ada", "n": [1, 2.5, None, "ü"]}] * 2
 
 
-def test_metadata_of_several_transactions_is_a_list_in_their_order(process, first, sql):
-    watched = first.watch(timeout=0)
+def test_metadata_of_several_transactions_is_a_list_in_their_order(process, at_rest, sql):
+    watched = at_rest.watch(timeout=0)
     start = watched.token
     write(sql, "touch", BO, metadata={"by": "bo"})
     write(sql, "touch", CY)
     write(sql, "delete", BO, metadata={"by": "cy"})
     write(sql, "touch", ADA, metadata={"by": "ada"})
     write(sql, "touch", ADA, metadata={"by": "nobody"})  # changes nothing
-    catch_up(first)
+    catch_up(at_rest)
     expected = {"transactions": [{"by": "bo"}, {"by": "cy"}, {"by": "ada"}]}
     assert [change.metadata for change in watched] == [expected, expected]
     changes = list(process().watch(start, timeout=0))

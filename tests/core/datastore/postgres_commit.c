@@ -259,7 +259,7 @@ static void ring_soon(void *argument)
 {
     world *w = argument;
 
-    lic_sleep_us(200000);
+    lic_sleep_us(1000000); /* the COMMIT is on its way by then */
     lic_pg_bell_ring(&w->store.bell);
 }
 

@@ -1318,11 +1318,23 @@ static void start_proxy(pg_proxy *proxy)
     pg_proxy_start(proxy, path);
 }
 
+/* How long it took with the plan, in ms. */
+static uint64_t converse_through(pg_proxy *proxy, const char *string, pg_proxy_action action, size_t at)
+{
+    enum { DEADLINE_MS = 40 };
+    const uint64_t before = lic_monotonic_ms();
+
+    pg_proxy_plan(proxy, action, at);
+    converse(string, DEADLINE_MS);
+    return lic_monotonic_ms() - before;
+}
+
 static void any_byte_of_the_server_s_answers_may_be_wrong(void **state)
 {
     static const pg_proxy_action actions[] = { PG_PROXY_CHANGE, PG_PROXY_CUT, PG_PROXY_REPEAT };
-    /* libpq makes room for as long a message as it is told will come, which takes the address sanitizer a while. */
-    enum { DEADLINE_MS = 40, MOST_MS = 3000, STEP = 2 };
+    /* libpq makes room for as long a message as it is told will come, which takes the address sanitizer a while: on a
+     * busy machine longer than this, but not time after time. */
+    enum { MOST_MS = 3000, ATTEMPTS = 4, STEP = 2 };
     pg_proxy proxy;
     char     string[1024];
     size_t   count;
@@ -1335,12 +1347,10 @@ static void any_byte_of_the_server_s_answers_may_be_wrong(void **state)
     count = proxy.count;
     assert_true(count > 500 && count < PG_PROXY_SEEN_BYTES);
     for (size_t at = 0; at < count; at += STEP) {
-        uint64_t before = lic_monotonic_ms();
-        uint64_t took;
+        uint64_t took = UINT64_MAX;
 
-        pg_proxy_plan(&proxy, actions[at / STEP % COUNT(actions)], at);
-        converse(string, DEADLINE_MS);
-        took = lic_monotonic_ms() - before;
+        for (int attempt = 0; took > MOST_MS && attempt < ATTEMPTS; attempt++)
+            took = converse_through(&proxy, string, actions[at / STEP % COUNT(actions)], at);
         if (took > MOST_MS)
             fail_msg("byte %zu took %llu ms", at, (unsigned long long)took);
         tried++;
