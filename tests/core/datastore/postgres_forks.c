@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "engine_world.h"
+#include "sanitizers.h"
 
 #define SCHEMA                                \
     "definition user {}\n"                    \
@@ -26,18 +27,6 @@
     "}\n"
 #define MANY "60000"
 #define LONG_MS 60000u
-
-/* It refuses to see threads of a child, and takes time of its own. */
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
-#ifndef UNDER_TSAN
-#define UNDER_TSAN 0
-#endif
 
 typedef struct database {
     PGconn       *connection;

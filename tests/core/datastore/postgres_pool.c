@@ -17,20 +17,9 @@
 #include "base/clock.h"
 #include "engine_world.h"
 #include "pg_proxy.h"
+#include "sanitizers.h"
 
 #define SLACK_MS 500 /* of a busy machine */
-
-/* It refuses to see threads of a child. */
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
-#ifndef UNDER_TSAN
-#define UNDER_TSAN 0
-#endif
 
 typedef struct world {
     lic_memory       memory;

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "engine_world.h"
 #include "failing_memory.h"
+#include "sanitizers.h"
 
 static const licet_consistency NOW = { LICET_MINIMIZE_LATENCY, { NULL, 0 }, false };
 
@@ -388,6 +389,8 @@ static void a_fork_in_the_middle_of_checks_and_writes_leaves_a_whole_engine(void
     busy                 b = { .engine = NULL };
 
     (void)state;
+    if (UNDER_TSAN)
+        skip();
     world_open(&w, &memory.options, WORLD_SCHEMA, "document:d1#viewer@user:ana\ndocument:d1#viewer@group:eng#member");
     b.engine = w.engine;
     for (size_t i = 0; i < 3; i++)

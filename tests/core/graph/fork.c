@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sanitizers.h"
+
 enum { USER, OWNER }; /* slots */
 
 #define EDGES 3000u
@@ -106,6 +108,8 @@ static void a_fork_in_the_middle_of_a_merge_is_fine(void **state)
     uint32_t count = 0;
 
     (void)state;
+    if (UNDER_TSAN)
+        skip();
     world_open(&w, (lic_graph_options){ .min_history_changes = 50, .merge_changes = 50 });
     for (int i = 0; i < FORKS; i++) {
         write_edges(w.graph, count, count + 101 + (uint32_t)i);
@@ -144,6 +148,8 @@ static void readers_of_the_parent_are_forgotten_in_the_child(void **state)
     uint32_t   count = 0;
 
     (void)state;
+    if (UNDER_TSAN)
+        skip();
     world_open(&w, (lic_graph_options){ .min_history_changes = 50, .merge_changes = 50 });
     assert_true(lic_thread_start(&thread, "reader", pin_on_and_on, &b));
     for (int i = 0; i < FORKS / 2; i++) {
