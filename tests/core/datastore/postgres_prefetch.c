@@ -1517,6 +1517,30 @@ static void many_checks_count_each_row_against_the_limit(void **state)
     world_close(&w);
 }
 
+/* Usersets of another relation of the same groups lie before the one that counts, and nothing is asked about them. */
+static void rows_that_nothing_asks_for_hide_none_of_many_checks(void **state)
+{
+    licet_check_request checks[20];
+    const lic_need      need = { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = COUNT(checks) };
+    lic_pg_prefetched   fetched;
+    lic_pg_wanted       wanted;
+    world               w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_many(&w, "document plan viewer", 100, "group g%");
+    run(&w, "UPDATE rel SET sr = 'other'");
+    run(&w, "INSERT INTO rel (rt, ri, rr, st, si, sr) VALUES ('document', 'plan', 'viewer', 'group', 'z', 'member')");
+    for (size_t i = 0; i < COUNT(checks); i++)
+        checks[i] = check_of("document:plan", "view", "user:bo");
+    wanted           = wanted_of(&w, &need, NULL);
+    wanted.most_rows = 9;
+    assert_int_equal(lic_pg_prefetch(w.link, &wanted, LONG, &w.arena, &fetched, NULL), LICET_OK);
+    assert_int_equal(fetched.row_count, 1);
+    lic_graph_free(fetched.graph);
+    world_close(&w);
+}
+
 static void more_rows_than_the_limit_are_an_error(void **state)
 {
     const lic_need need = { .kind         = LIC_NEED_SUBJECTS,
@@ -1668,6 +1692,7 @@ int main(void)
         cmocka_unit_test(an_id_that_is_none_fails_the_whole),
         cmocka_unit_test(an_id_with_a_comma_fails_many_checks),
         cmocka_unit_test(many_checks_count_each_row_against_the_limit),
+        cmocka_unit_test(rows_that_nothing_asks_for_hide_none_of_many_checks),
         cmocka_unit_test(more_rows_than_the_limit_are_an_error),
         cmocka_unit_test(another_schema_in_force_is_told_and_nothing_is_judged_by_this_one),
         cmocka_unit_test(a_past_that_was_collected_is_expired),

@@ -155,7 +155,7 @@ DECLARE
     resources text;
     subjects  text;
     others    text; -- subjects of the second probe of a span
-    kinds     text; -- of rows: 1 and 2 of the first and the second probe, 0 with attributes, 3 of no probe
+    kinds     text; -- of rows: 1 and 2 of the first and the second probe, 0 with attributes
     led_to    integer[];
     led_ids   text[];
     seen      integer[];
@@ -204,10 +204,12 @@ BEGIN
                             SELECT r.ri, r.si,
                                    CASE WHEN r.caveat IS NOT NULL OR r.expires_at IS NOT NULL THEN '0'
                                         WHEN r.rr = span.rr AND r.sr = span.sr AND r.st = span.st THEN '1'
-                                        WHEN r.rr = span.rr2 AND r.sr = span.sr2 AND r.st = span.st2 THEN '2'
-                                        ELSE '3' END AS kind FROM {schema}.rel r
+                                        ELSE '2' END AS kind FROM {schema}.rel r
                             WHERE r.rt = span.rt AND r.ri = key.i
                               AND (r.rr, r.st) >= (span.rr, span.st) AND (r.rr, r.st) <= (span.rr2, span.st2)
+                              -- Rows of no probe don't count: what is cut off at `most` has to be seen to be.
+                              AND (r.rr = span.rr AND r.st = span.st AND r.sr = span.sr
+                                   OR r.rr = span.rr2 AND r.st = span.st2 AND r.sr = span.sr2)
                               AND r.deleted_xid = '9223372036854775807' OFFSET 0) r LIMIT most) r;
                 CONTINUE WHEN kinds IS NULL;
                 size := size + length(kinds);
