@@ -8,9 +8,7 @@ file(GLOB_RECURSE LICET_TEST_SOURCES CONFIGURE_DEPENDS
 list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/support/")
 if(NOT LICET_WITH_POSTGRES)
     list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/postgres_[^/]*$|/postgres/")
-endif()
-if(NOT LICET_WITH_POSTGRES)
-    list(FILTER LICET_TEST_SOURCES EXCLUDE REGEX "/core/datastore/postgres")
+    list(FILTER LICET_TEST_SUPPORT EXCLUDE REGEX "/pg_database\\.c$")
 endif()
 
 add_library(licet_test_flags INTERFACE)

@@ -6,17 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libpq-fe.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "engine_world.h"
+#include "pg_database.h"
 
 #define LONG_MS UINT64_C(60000)
 #define HOUR_S 3600
@@ -34,51 +31,16 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
-typedef struct database {
-    PGconn       *connection;
-    char          schema[40];
-    licet_options options;
-} database;
-
-static const char *server(void)
-{
-    const char *conninfo = getenv("LICET_TEST_POSTGRES");
-
-    if (conninfo != NULL && conninfo[0] != '\0')
-        return conninfo;
-    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
-    skip();
-    return NULL;
-}
-
-static void run(const database *d, const char *sql)
-{
-    PGresult *result = PQexec(d->connection, sql);
-
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s: %s", sql, PQresultErrorMessage(result));
-    PQclear(result);
-}
-
 /* The schema and one relationship are there. */
-static void begin(database *d)
+static void begin(pg_database *d)
 {
-    static int   number;
-    licet_error *error = NULL;
-    engine_world w     = { .engine = NULL };
-    char         sql[160];
+    engine_world w;
 
-    *d            = (database){ .options = LICET_OPTIONS_INIT };
-    d->connection = PQconnectdb(server());
-    assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
-    snprintf(d->schema, sizeof d->schema, "licet_follow_%d_%d", (int)getpid(), ++number);
-    d->options.postgres_schema = text_of(d->schema);
-    d->options.mode            = LICET_MODE_FOLLOW;
-    snprintf(sql, sizeof sql, "SET client_min_messages = warning; SET licet.writer = '%s'; SET search_path = %s",
-             d->schema, d->schema);
-    run(d, sql);
-    assert_int_equal(licet_migrate(text_of(server()), &d->options, false, NULL, &error), LICET_OK);
-    assert_int_equal(licet_open(text_of(server()), &d->options, &w.engine, &w.error), LICET_OK);
+    pg_database_begin(d);
+    pg_database_migrate(d);
+    pg_database_write_freely(d);
+    d->options.mode = LICET_MODE_FOLLOW;
+    pg_database_open(d, &w);
     world_schema(&w, "definition user {}\ndefinition document {\nrelation viewer: user\npermission view = viewer\n}\n");
     world_done(&w);
     world_touch(&w, "document:d#viewer@user:ana");
@@ -86,20 +48,11 @@ static void begin(database *d)
     world_close(&w);
 }
 
-static void end(database *d)
-{
-    char sql[80];
-
-    snprintf(sql, sizeof sql, "DROP SCHEMA %s CASCADE", d->schema);
-    run(d, sql);
-    PQfinish(d->connection);
-}
-
-static licet_engine *open_engine(const database *d)
+static licet_engine *open_engine(const pg_database *d)
 {
     licet_engine *engine = NULL;
 
-    assert_int_equal(licet_open(text_of(server()), &d->options, &engine, NULL), LICET_OK);
+    assert_int_equal(licet_open(text_of(pg_server()), &d->options, &engine, NULL), LICET_OK);
     assert_int_equal(licet_await_ready(engine, LONG_MS, NULL), LICET_OK);
     return engine;
 }
@@ -129,7 +82,7 @@ static void changes_that_take_longer_than_the_graph_may_be_old_are_loaded(void *
     const uint64_t       until = lic_monotonic_ms() + LONG_MS;
     licet_permissionship answer;
     licet_engine        *engine;
-    database             d;
+    pg_database          d;
 
     (void)state;
     begin(&d);
@@ -138,21 +91,21 @@ static void changes_that_take_longer_than_the_graph_may_be_old_are_loaded(void *
     d.options.wait_timeout_ms  = 10;
     engine                     = open_engine(&d);
     assert_int_equal(loads_of(engine), 1);
-    run(&d, "INSERT INTO rel (rt, ri, rr, st, si) "
-            "SELECT 'document', 'm' || i, 'viewer', 'user', 'ana' FROM generate_series(1, " MANY ") i");
+    pg_ask(&d, "INSERT INTO rel (rt, ri, rr, st, si) "
+               "SELECT 'document', 'm' || i, 'viewer', 'user', 'ana' FROM generate_series(1, " MANY ") i");
     while ((check(engine, "document:m" MANY, &answer) != LICET_OK || answer != LICET_HAS_PERMISSION) &&
            lic_monotonic_ms() < until)
         usleep(5000);
     assert_int_equal(answer, LICET_HAS_PERMISSION);
     licet_engine_release(engine);
-    end(&d);
+    pg_database_end(&d);
 }
 
 static void what_the_machine_sleeps_through_makes_the_graph_older(void **state)
 {
     licet_permissionship answer;
     licet_engine        *engine;
-    database             d;
+    pg_database          d;
 
     (void)state;
     begin(&d);
@@ -160,16 +113,16 @@ static void what_the_machine_sleeps_through_makes_the_graph_older(void **state)
     d.options.poll_interval_ms = 60000;
     d.options.wait_timeout_ms  = 200;
     engine                     = open_engine(&d);
-    run(&d, "BEGIN; DELETE FROM rel; LOCK TABLE meta");
+    pg_ask(&d, "BEGIN; DELETE FROM rel; LOCK TABLE meta");
     assert_int_equal(check(engine, "document:d", &answer), LICET_OK);
     assert_int_equal(answer, LICET_HAS_PERMISSION);
     atomic_store(&slept_s, HOUR_S);
-    run(&d, "COMMIT; BEGIN; LOCK TABLE meta");
+    pg_ask(&d, "COMMIT; BEGIN; LOCK TABLE meta");
     assert_int_equal(check(engine, "document:d", &answer), LICET_DEADLINE_EXCEEDED);
     assert_int_equal(answer, LICET_NO_PERMISSION);
-    run(&d, "COMMIT");
+    pg_ask(&d, "COMMIT");
     licet_engine_release(engine);
-    end(&d);
+    pg_database_end(&d);
 }
 
 int main(void)

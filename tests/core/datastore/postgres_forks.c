@@ -6,16 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libpq-fe.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "engine_world.h"
+#include "pg_database.h"
 #include "sanitizers.h"
 
 #define SCHEMA                                \
@@ -28,63 +25,17 @@
 #define MANY "60000"
 #define LONG_MS 60000u
 
-typedef struct database {
-    PGconn       *connection;
-    char          schema[40];
-    licet_options options;
-} database;
-
-static const char *server(void)
+static void begin(pg_database *d, engine_world *w, licet_mode mode)
 {
-    const char *conninfo = getenv("LICET_TEST_POSTGRES");
-
     if (UNDER_TSAN)
         skip();
-    if (conninfo != NULL && conninfo[0] != '\0')
-        return conninfo;
-    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
-    skip();
-    return NULL;
-}
-
-static void run(const database *d, const char *sql)
-{
-    PGresult *result = PQexec(d->connection, sql);
-
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s: %s", sql, PQresultErrorMessage(result));
-    PQclear(result);
-}
-
-static void begin(database *d, engine_world *w, licet_mode mode)
-{
-    static int   number;
-    licet_error *error = NULL;
-    char         sql[160];
-
-    *d            = (database){ .options = LICET_OPTIONS_INIT };
-    d->connection = PQconnectdb(server());
-    assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
-    snprintf(d->schema, sizeof d->schema, "licet_forks_%d_%d", (int)getpid(), ++number);
-    d->options.postgres_schema = text_of(d->schema);
-    d->options.mode            = mode;
-    snprintf(sql, sizeof sql, "SET client_min_messages = warning; SET licet.writer = '%s'; SET search_path = %s",
-             d->schema, d->schema);
-    run(d, sql);
-    assert_int_equal(licet_migrate(text_of(server()), &d->options, false, NULL, &error), LICET_OK);
-    memset(w, 0, sizeof *w);
-    assert_int_equal(licet_open(text_of(server()), &d->options, &w->engine, &w->error), LICET_OK);
+    pg_database_begin(d);
+    pg_database_migrate(d);
+    pg_database_write_freely(d);
+    d->options.mode = mode;
+    pg_database_open(d, w);
     world_schema(w, SCHEMA);
     world_done(w);
-}
-
-static void end(database *d)
-{
-    char sql[80];
-
-    snprintf(sql, sizeof sql, "DROP SCHEMA %s CASCADE", d->schema);
-    run(d, sql);
-    PQfinish(d->connection);
 }
 
 static licet_status check_fully(licet_engine *engine, const char *resource, licet_permissionship *answer)
@@ -121,7 +72,7 @@ static void an_engine_that_a_child_has_closed_waits_at_rest_in_its_parent(void *
 {
     licet_permissionship answer;
     engine_world         w;
-    database             d;
+    pg_database          d;
     uint64_t             spent;
     pid_t                child;
 
@@ -134,14 +85,14 @@ static void an_engine_that_a_child_has_closed_waits_at_rest_in_its_parent(void *
         _exit(0);
     }
     assert_int_equal(wait_for(child), 0);
-    run(&d, "SELECT pg_current_xact_id()"); /* so that a catch-up has to look at the tables */
-    run(&d, "BEGIN; LOCK TABLE meta");
+    pg_ask(&d, "SELECT pg_current_xact_id()"); /* so that a catch-up has to look at the tables */
+    pg_ask(&d, "BEGIN; LOCK TABLE meta");
     spent = processor_ms();
     assert_int_equal(check_fully(w.engine, "document:d", &answer), LICET_DEADLINE_EXCEEDED);
     assert_true(processor_ms() - spent < 200);
-    run(&d, "ROLLBACK");
+    pg_ask(&d, "ROLLBACK");
     world_close(&w);
-    end(&d);
+    pg_database_end(&d);
 }
 
 static uint64_t loads_of(licet_engine *engine)
@@ -173,21 +124,20 @@ static int judge_child(licet_engine *engine)
 static void a_child_that_was_made_in_the_middle_of_a_load_loads_for_itself(void **state)
 {
     engine_world w;
-    database     d;
+    pg_database  d;
     int          children = 0;
 
     (void)state;
     begin(&d, &w, LICET_MODE_AUTO);
-    run(&d, "INSERT INTO rel (rt, ri, rr, st, si) "
-            "SELECT 'document', 'd' || i, 'viewer', 'user', 'ana' FROM generate_series(1, " MANY ") i");
+    pg_ask(&d, "INSERT INTO rel (rt, ri, rr, st, si) "
+               "SELECT 'document', 'd' || i, 'viewer', 'user', 'ana' FROM generate_series(1, " MANY ") i");
     world_touch(&w, "document:d1#banned@user:ana");
     world_done(&w);
     world_close(&w);
     for (uint32_t pause_us = 4000; children < 12; children++, pause_us *= 2) {
         pid_t child;
 
-        memset(&w, 0, sizeof w);
-        assert_int_equal(licet_open(text_of(server()), &d.options, &w.engine, &w.error), LICET_OK);
+        pg_database_open(&d, &w);
         assert_int_equal(licet_await_ready(w.engine, 1, NULL), LICET_DEADLINE_EXCEEDED);
         usleep(pause_us);
         child = fork();
@@ -198,7 +148,7 @@ static void a_child_that_was_made_in_the_middle_of_a_load_loads_for_itself(void 
             children = 12;
         world_close(&w);
     }
-    end(&d);
+    pg_database_end(&d);
 }
 
 int main(void)

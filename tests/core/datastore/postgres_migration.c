@@ -6,54 +6,28 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libpq-fe.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "datastore/postgres/migration.h"
 #include "datastore/postgres/statements.h"
 #include "engine_world.h"
+#include "pg_database.h"
 
 #define THREADS 8
 
 typedef struct place {
-    PGconn       *connection;
-    lic_memory   *memory;
-    lic_pg_link  *link;
-    char          schema[40];
-    licet_options options;
+    pg_database  database;
+    lic_memory  *memory;
+    lic_pg_link *link;
 } place;
 
-static const char *server(void)
+static const char *ask(const place *p, const char *sql)
 {
-    const char *conninfo = getenv("LICET_TEST_POSTGRES");
-
-    if (conninfo != NULL && conninfo[0] != '\0')
-        return conninfo;
-    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
-    skip();
-    return NULL;
-}
-
-/* The first field of the answer to a text in which {schema} stands for the schema; "" for none. */
-static const char *ask(const place *p, const char *text)
-{
-    static char answer[1 << 18];
-    lic_arena   arena;
-    PGresult   *result;
-
-    lic_arena_init(&arena, p->memory);
-    result = PQexec(p->connection, lic_pg_statement_text(&arena, text, text_of(p->schema)));
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s", PQresultErrorMessage(result));
-    snprintf(answer, sizeof answer, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
-    lic_arena_free(&arena);
-    return answer;
+    return pg_ask(&p->database, sql);
 }
 
 static void fail_with(const licet_error *error)
@@ -80,11 +54,11 @@ static lic_pg_wait wait_of(void)
 
 static void open_link(place *p)
 {
-    lic_pg_settings  settings = { .schema = text_of(p->schema) };
+    lic_pg_settings  settings = { .schema = text_of(p->database.schema) };
     lic_pg_conninfo *conninfo = NULL;
     licet_error     *error    = NULL;
 
-    if (lic_pg_conninfo_read(p->memory, text_of(server()), false, &conninfo, &error) != LICET_OK ||
+    if (lic_pg_conninfo_read(p->memory, text_of(pg_server()), false, &conninfo, &error) != LICET_OK ||
         lic_pg_link_open(p->memory, conninfo, &settings, wait_of(), &p->link, &error) != LICET_OK)
         fail_with(error);
     lic_pg_conninfo_free(conninfo);
@@ -92,21 +66,14 @@ static void open_link(place *p)
 
 static void place_open(place *p)
 {
-    static int number;
-
-    *p        = (place){ .connection = PQconnectdb(server()), .options = LICET_OPTIONS_INIT };
-    p->memory = lic_memory_new(NULL, SIZE_MAX);
-    assert_int_equal(PQstatus(p->connection), CONNECTION_OK);
-    snprintf(p->schema, sizeof p->schema, "licet_migration_%d_%d", (int)getpid(), ++number);
-    p->options.postgres_schema = text_of(p->schema);
-    ask(p, "SET client_min_messages = warning");
+    *p = (place){ .memory = lic_memory_new(NULL, SIZE_MAX) };
+    pg_database_begin(&p->database);
     open_link(p);
 }
 
 static void place_close(place *p)
 {
-    ask(p, "DROP SCHEMA IF EXISTS {schema} CASCADE");
-    PQfinish(p->connection);
+    pg_database_end(&p->database);
     lic_pg_link_close(p->link);
     lic_memory_release(p->memory);
 }
@@ -115,7 +82,7 @@ static void migrate(place *p, bool dry_run, licet_buffer *sql)
 {
     licet_error *error = NULL;
 
-    if (licet_migrate(text_of(server()), &p->options, dry_run, sql, &error) != LICET_OK)
+    if (licet_migrate(text_of(pg_server()), &p->database.options, dry_run, sql, &error) != LICET_OK)
         fail_with(error);
 }
 
@@ -215,7 +182,7 @@ static void *migrate_beside_others(void *context)
     migrator    *m   = context;
     licet_buffer sql = LICET_BUFFER_INIT;
 
-    m->status = licet_migrate(text_of(server()), &m->place->options, false, &sql, NULL);
+    m->status = licet_migrate(text_of(pg_server()), &m->place->database.options, false, &sql, NULL);
     m->steps  = count_steps(&sql);
     licet_buffer_clear(&sql);
     return NULL;
@@ -248,7 +215,8 @@ static void assert_refused(place *p, licet_status expected, const char *words)
     lic_pg_store_facts facts;
     licet_error       *error = NULL;
 
-    assert_int_equal(lic_pg_check_store(p->link, p->memory, text_of(p->schema), wait_of(), &facts, &error), expected);
+    assert_int_equal(lic_pg_check_store(p->link, p->memory, text_of(p->database.schema), wait_of(), &facts, &error),
+                     expected);
     assert_says(error, words);
 }
 
@@ -256,7 +224,7 @@ static void assert_fit(place *p, lic_pg_store_facts *facts)
 {
     licet_error *error = NULL;
 
-    if (lic_pg_check_store(p->link, p->memory, text_of(p->schema), wait_of(), facts, &error) != LICET_OK)
+    if (lic_pg_check_store(p->link, p->memory, text_of(p->database.schema), wait_of(), facts, &error) != LICET_OK)
         fail_with(error);
 }
 
@@ -267,11 +235,11 @@ static void a_store_that_is_not_there_or_newer_is_refused(void **state)
 
     (void)state;
     place_open(&p);
-    assert_refused(&p, LICET_UNSUPPORTED, "there are no tables of licet in schema `licet_migration_");
+    assert_refused(&p, LICET_UNSUPPORTED, "there are no tables of licet in schema `licet_test_");
     migrate(&p, false, NULL);
     ask(&p, "BEGIN; SET LOCAL licet.writer = '{schema}'; UPDATE {schema}.meta SET version = 7; COMMIT");
     assert_refused(&p, LICET_UNSUPPORTED, "is of version 7, and this licet knows up to 2: use a newer licet");
-    assert_int_equal(licet_migrate(text_of(server()), &p.options, false, NULL, &error), LICET_UNSUPPORTED);
+    assert_int_equal(licet_migrate(text_of(pg_server()), &p.database.options, false, NULL, &error), LICET_UNSUPPORTED);
     assert_says(error, "is of version 7, and this licet knows up to 2: use a newer licet");
     place_close(&p);
 }
@@ -412,7 +380,7 @@ static void a_step_that_fails_leaves_nothing_behind(void **state)
     (void)state;
     place_open(&p);
     ask(&p, "CREATE SCHEMA {schema}; CREATE TABLE {schema}.zed (theirs text)");
-    assert_int_equal(licet_migrate(text_of(server()), &p.options, false, NULL, &error), LICET_UNAVAILABLE);
+    assert_int_equal(licet_migrate(text_of(pg_server()), &p.database.options, false, NULL, &error), LICET_UNAVAILABLE);
     licet_error_free(error);
     assert_string_equal(ask(&p, "SELECT count(*) FROM pg_class WHERE relnamespace = '{schema}'::regnamespace"), "1");
     ask(&p, "DROP TABLE {schema}.zed");

@@ -6,14 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libpq-fe.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "engine_world.h"
+#include "pg_database.h"
 
 #define LONG_MS UINT64_C(20000)
 
@@ -33,75 +30,13 @@
     "}\n"
 #define LINES "document:d#viewer@user:ana\ndocument:d#banned@user:ana"
 
-typedef struct database {
-    PGconn       *connection;
-    char          schema[40];
-    licet_options options;
-} database;
-
-static const char *server(void)
+static void begin(pg_database *d, licet_mode mode)
 {
-    const char *conninfo = getenv("LICET_TEST_POSTGRES");
-
-    if (conninfo != NULL && conninfo[0] != '\0')
-        return conninfo;
-    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
-    skip();
-    return NULL;
-}
-
-/* {schema} is where the tables are. */
-static void run(const database *d, const char *sql)
-{
-    char        text[1024] = "";
-    const char *place;
-    PGresult   *result;
-
-    while ((place = strstr(sql, "{schema}")) != NULL) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s%s", (int)(place - sql), sql, d->schema);
-        sql = place + strlen("{schema}");
-    }
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s", sql);
-    result = PQexec(d->connection, text);
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s: %s", text, PQresultErrorMessage(result));
-    PQclear(result);
-}
-
-static void migrate(const database *d)
-{
-    licet_error *error = NULL;
-
-    if (licet_migrate(text_of(server()), &d->options, false, NULL, &error) != LICET_OK)
-        fail_msg("%.*s", (int)licet_error_message(error).size, licet_error_message(error).data);
-}
-
-static void begin(database *d, licet_mode mode)
-{
-    static int number;
-
-    *d            = (database){ .options = LICET_OPTIONS_INIT };
-    d->connection = PQconnectdb(server());
-    assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
-    snprintf(d->schema, sizeof d->schema, "licet_replaced_%d_%d", (int)getpid(), ++number);
-    d->options.postgres_schema  = text_of(d->schema);
+    pg_database_begin(d);
+    pg_database_migrate(d);
+    pg_database_write_freely(d);
     d->options.mode             = mode;
     d->options.poll_interval_ms = 20;
-    run(d, "SET client_min_messages = warning");
-    run(d, "SET licet.writer = '{schema}'");
-    migrate(d);
-}
-
-static void end(database *d)
-{
-    run(d, "DROP SCHEMA {schema} CASCADE");
-    PQfinish(d->connection);
-}
-
-static void open_engine(const database *d, engine_world *w)
-{
-    memset(w, 0, sizeof *w);
-    assert_int_equal(licet_open(text_of(server()), &d->options, &w->engine, &w->error), LICET_OK);
 }
 
 static void write_all(engine_world *w, const char *schema)
@@ -153,21 +88,21 @@ static void judge_replaced(licet_mode mode)
 {
     engine_world first;
     engine_world second;
-    database     d;
+    pg_database  d;
 
     begin(&d, mode);
-    open_engine(&d, &first);
+    pg_database_open(&d, &first);
     write_all(&first, PLAIN);
     assert_int_equal(answer_fully(&first, "document:d"), LICET_HAS_PERMISSION);
-    run(&d, "DROP SCHEMA {schema} CASCADE");
-    migrate(&d);
-    open_engine(&d, &second);
+    pg_ask(&d, "DROP SCHEMA {schema} CASCADE");
+    pg_database_migrate(&d);
+    pg_database_open(&d, &second);
     write_all(&second, WITH_BAN);
     assert_int_equal(answer_fully(&first, "document:d"), LICET_NO_PERMISSION);
     assert_int_equal(answer_fully(&first, "document:d"), LICET_NO_PERMISSION);
     world_close(&first);
     world_close(&second);
-    end(&d);
+    pg_database_end(&d);
 }
 
 static void a_schema_is_never_that_of_the_database_before(void **state)
@@ -182,24 +117,25 @@ static void a_schema_is_never_that_of_the_database_before(void **state)
 static void judge_write_after_a_replacement(licet_mode mode)
 {
     engine_world w;
-    database     d;
+    pg_database  d;
 
     begin(&d, mode);
     d.options.poll_interval_ms = 60000;
-    open_engine(&d, &w);
+    pg_database_open(&d, &w);
     world_schema(&w, PLAIN);
     world_done(&w);
     world_touch(&w, "document:d#viewer@user:ana");
     world_done(&w);
-    run(&d, "SELECT {schema}._repair()");
-    run(&d, "UPDATE {schema}.zed SET text = E'definition user {}\\ndefinition document {\\nrelation viewer: user\\n}'");
+    pg_ask(&d, "SELECT {schema}._repair()");
+    pg_ask(&d,
+           "UPDATE {schema}.zed SET text = E'definition user {}\\ndefinition document {\\nrelation viewer: user\\n}'");
     world_touch(&w, "document:e#banned@user:ana");
     world_failed(&w, LICET_NOT_FOUND, LICET_KIND_NAME, "UNKNOWN_RELATION_OR_PERMISSION",
                  "relation/permission `banned` not found under definition `document`");
     world_touch(&w, "document:e#viewer@user:ana");
     world_done(&w);
     world_close(&w);
-    end(&d);
+    pg_database_end(&d);
 }
 
 static void a_write_is_judged_by_a_schema_of_the_database_that_takes_it(void **state)
@@ -213,24 +149,24 @@ static void a_write_is_judged_by_a_schema_of_the_database_that_takes_it(void **s
 static void many_relationships_are_loaded_anew(void **state)
 {
     engine_world w;
-    database     d;
+    pg_database  d;
 
     (void)state;
     begin(&d, LICET_MODE_FOLLOW);
-    open_engine(&d, &w);
+    pg_database_open(&d, &w);
     write_all(&w, PLAIN);
-    run(&d, "INSERT INTO {schema}.rel (rt, ri, rr, st, si) "
-            "SELECT 'document', 'd' || i, 'viewer', 'user', 'ana' FROM generate_series(1, 3000) i");
+    pg_ask(&d, "INSERT INTO {schema}.rel (rt, ri, rr, st, si) "
+               "SELECT 'document', 'd' || i, 'viewer', 'user', 'ana' FROM generate_series(1, 3000) i");
     assert_int_equal(answer_fully(&w, "document:d3000"), LICET_HAS_PERMISSION);
     for (uint64_t loads = stats_of(&w).loads; stats_of(&w).loads == loads;) {
-        run(&d, "SELECT pg_current_xact_id()");
-        run(&d, "UPDATE {schema}.meta SET gc_horizon = pg_current_xact_id()");
+        pg_ask(&d, "SELECT pg_current_xact_id()");
+        pg_ask(&d, "UPDATE {schema}.meta SET gc_horizon = pg_current_xact_id()");
         assert_int_equal(answer_fully(&w, "document:d3000"), LICET_HAS_PERMISSION);
     }
-    run(&d, "UPDATE {schema}.rel SET deleted_xid = pg_current_xact_id() WHERE ri = 'd3000'");
+    pg_ask(&d, "UPDATE {schema}.rel SET deleted_xid = pg_current_xact_id() WHERE ri = 'd3000'");
     assert_int_equal(answer_fully(&w, "document:d3000"), LICET_NO_PERMISSION);
     world_close(&w);
-    end(&d);
+    pg_database_end(&d);
 }
 
 /* Nor is it taken for one that has been met already, when none has been. */
@@ -238,22 +174,22 @@ static void a_row_without_names_is_no_relationship(void **state)
 {
     licet_permissionship answer;
     engine_world         w;
-    database             d;
+    pg_database          d;
 
     (void)state;
     begin(&d, LICET_MODE_FOLLOW);
-    open_engine(&d, &w);
+    pg_database_open(&d, &w);
     world_schema(&w, PLAIN);
     world_done(&w);
     world_close(&w);
-    run(&d, "INSERT INTO {schema}.rel (rt, ri, rr, st, si, sr) VALUES ('', 'd', '', '', 'ana', '')");
-    open_engine(&d, &w);
+    pg_ask(&d, "INSERT INTO {schema}.rel (rt, ri, rr, st, si, sr) VALUES ('', 'd', '', '', 'ana', '')");
+    pg_database_open(&d, &w);
     while ((w.status = check_fully(&w, "document:d", &answer)) == LICET_DEADLINE_EXCEEDED)
         usleep(10000);
     assert_int_equal(w.status, LICET_UNAVAILABLE);
     assert_int_equal(answer, LICET_NO_PERMISSION);
     world_close(&w);
-    end(&d);
+    pg_database_end(&d);
 }
 
 int main(void)

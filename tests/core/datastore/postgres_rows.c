@@ -10,11 +10,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "check_world.h"
 #include "engine_world.h"
+#include "pg_database.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NOT_EMPTY "a validation file is loaded into an engine without schema and relationships; this one has some"
@@ -22,8 +23,7 @@
 
 /* Two engines that are given the same. */
 typedef struct database {
-    PGconn      *connection; /* the application's own */
-    char         schema[40];
+    pg_database  tables;
     engine_world memory;
     engine_world prefetch;
 } database;
@@ -72,32 +72,9 @@ static const char ROWS[] = "doc:a#viewer@user:ana\n"
                            "group:b#member@user:a-b\n"
                            "group:|#member@user:ana\n";
 
-static const char *server(void)
-{
-    const char *conninfo = getenv("LICET_TEST_POSTGRES");
-
-    if (conninfo != NULL && conninfo[0] != '\0')
-        return conninfo;
-    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
-    skip();
-    return NULL;
-}
-
 static const char *ask(const database *d, const char *sql)
 {
-    static char answer[256];
-    const char *place = strstr(sql, "{schema}");
-    char        text[1024];
-    PGresult   *result;
-
-    assert_non_null(place);
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(place - sql), sql, d->schema, place + strlen("{schema}"));
-    result = PQexec(d->connection, text);
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s: %s", text, PQresultErrorMessage(result));
-    snprintf(answer, sizeof answer, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
-    return answer;
+    return pg_ask(&d->tables, sql);
 }
 
 /* A row that our functions would not have stored. */
@@ -105,20 +82,19 @@ static void store_row(const database *d, const char *values)
 {
     char text[512];
 
-    PQclear(PQexec(d->connection, "SET session_replication_role = replica"));
+    ask(d, "SET session_replication_role = replica");
     snprintf(text, sizeof text, "INSERT INTO {schema}.rel (rt, ri, rr, st, si, sr) VALUES (%s)", values);
     ask(d, text);
-    PQclear(PQexec(d->connection, "RESET session_replication_role"));
+    ask(d, "RESET session_replication_role");
 }
 
 static void open_engine(const database *d, engine_world *w, const licet_options *like)
 {
-    licet_options options = *like;
+    pg_database tables = d->tables;
 
-    memset(w, 0, sizeof *w);
-    options.postgres_schema = text_of(d->schema);
-    if (licet_open(text_of(server()), &options, &w->engine, &w->error) != LICET_OK)
-        fail_msg("%.*s", LIC_STR_ARG(licet_error_message(w->error)));
+    tables.options                 = *like;
+    tables.options.postgres_schema = d->tables.options.postgres_schema;
+    pg_database_open(&tables, w);
 }
 
 static void open_mode(const database *d, engine_world *w, licet_mode mode)
@@ -132,15 +108,8 @@ static void open_mode(const database *d, engine_world *w, licet_mode mode)
 
 static void database_open(database *d, const char *schema, const char *lines)
 {
-    static int    number;
-    licet_options options = LICET_OPTIONS_INIT;
-
-    *d = (database){ .connection = PQconnectdb(server()) };
-    assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
-    PQclear(PQexec(d->connection, "SET client_min_messages = warning"));
-    snprintf(d->schema, sizeof d->schema, "licet_rows_%d_%d", (int)getpid(), ++number);
-    options.postgres_schema = text_of(d->schema);
-    assert_int_equal(licet_migrate(text_of(server()), &options, false, NULL, NULL), LICET_OK);
+    pg_database_begin(&d->tables);
+    pg_database_migrate(&d->tables);
     open_mode(d, &d->prefetch, LICET_MODE_PREFETCH);
     world_schema(&d->prefetch, schema);
     world_done(&d->prefetch);
@@ -155,8 +124,7 @@ static void database_close(database *d)
 {
     world_close(&d->memory);
     world_close(&d->prefetch);
-    ask(d, "DROP SCHEMA {schema} CASCADE");
-    PQfinish(d->connection);
+    pg_database_end(&d->tables);
 }
 
 static void both_touch(database *d, const char *lines)
@@ -527,7 +495,7 @@ static void what_garbage_collection_has_passed_is_refused(void **state)
     request.filter.resource_type  = LICET_STR("doc");
     request.consistency.freshness = LICET_AT_EXACT_SNAPSHOT;
     request.consistency.token     = text_of(d.prefetch.token.text);
-    PQclear(PQexec(d.connection, "SET session_replication_role = replica"));
+    ask(&d, "SET session_replication_role = replica");
     ask(&d, "SELECT pg_current_xact_id(), '{schema}'");
     ask(&d, "UPDATE {schema}.meta SET gc_horizon = pg_current_xact_id()");
     world_read(&d.prefetch, &request);
@@ -593,7 +561,7 @@ typedef struct direct {
 
 static void direct_open(direct *x, const database *d)
 {
-    const lic_pg_settings settings = { .schema = text_of(d->schema) };
+    const lic_pg_settings settings = { .schema = text_of(d->tables.schema) };
     lic_pg_conninfo      *conninfo = NULL;
 
     *x = (direct){ .filter = LICET_FILTER_INIT, .limits = { 50, 1000000, 250 } };
@@ -607,7 +575,7 @@ static void direct_open(direct *x, const database *d)
                                  .need           = &x->need,
                                  .limits         = &x->limits,
                                  .most_rows      = 1000 };
-    assert_int_equal(lic_pg_conninfo_read(&x->world.memory, text_of(server()), false, &conninfo, NULL), LICET_OK);
+    assert_int_equal(lic_pg_conninfo_read(&x->world.memory, text_of(pg_server()), false, &conninfo, NULL), LICET_OK);
     assert_int_equal(lic_pg_link_open(&x->world.memory, conninfo, &settings, LONG, &x->link, NULL), LICET_OK);
     lic_pg_conninfo_free(conninfo);
 }
@@ -630,13 +598,14 @@ static void more_rows_than_the_limit_are_an_error_that_names_it(void **state)
     database_open(&d, SCHEMA, ROWS);
     direct_open(&x, &d);
     x.wanted.most_rows = 24;
-    assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.schema), &x.wanted, LONG, &x.arena, &fetched, &error),
+    assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.tables.schema), &x.wanted, LONG, &x.arena, &fetched, &error),
                      LICET_LIMIT_EXCEEDED);
     error_is(error, LICET_LIMIT_EXCEEDED, LICET_KIND_LIMIT, "",
              "the request touches more than the 24 relationships that are fetched for one");
     assert_null(fetched.graph);
     x.wanted.most_rows = 25;
-    assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.schema), &x.wanted, LONG, &x.arena, &fetched, NULL), LICET_OK);
+    assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.tables.schema), &x.wanted, LONG, &x.arena, &fetched, NULL),
+                     LICET_OK);
     assert_int_equal(fetched.row_count, 25);
     lic_graph_free(fetched.graph);
     direct_close(&x);
@@ -653,7 +622,8 @@ static void under_another_schema_nothing_is_fetched_but_which_it_is(void **state
     database_open(&d, SCHEMA, ROWS);
     direct_open(&x, &d);
     x.wanted.schema_version = 7;
-    assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.schema), &x.wanted, LONG, &x.arena, &fetched, NULL), LICET_OK);
+    assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.tables.schema), &x.wanted, LONG, &x.arena, &fetched, NULL),
+                     LICET_OK);
     assert_null(fetched.graph);
     assert_int_equal(fetched.schema_version, 1);
     direct_close(&x);
@@ -684,7 +654,7 @@ static void ids_that_nobody_has_select_nothing(void **state)
             x.filter.subject_type = LICET_STR("user");
             x.filter.subject_id   = hostile;
         }
-        assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.schema), &x.wanted, LONG, &x.arena, &fetched, NULL),
+        assert_int_equal(lic_pg_fetch_rows(x.link, text_of(d.tables.schema), &x.wanted, LONG, &x.arena, &fetched, NULL),
                          LICET_OK);
         assert_int_equal(fetched.row_count, 0);
         lic_graph_free(fetched.graph);
@@ -866,7 +836,7 @@ static void rows_without_a_schema_are_not_an_empty_database(void **state)
     store_row(&d, "'doc', 'a', 'viewer', 'user', 'ana', '...'");
     request.text = text_of(text);
     assert_int_not_equal(licet_validate(d.prefetch.engine, &request, &report, NULL), LICET_OK);
-    PQclear(PQexec(d.connection, "SET session_replication_role = replica"));
+    ask(&d, "SET session_replication_role = replica");
     ask(&d, "DELETE FROM {schema}.rel");
     d.prefetch.status = licet_validate(d.prefetch.engine, &request, &report, &d.prefetch.error);
     world_done(&d.prefetch);
@@ -968,13 +938,13 @@ static void store_many(const database *d, int first, int last)
 {
     char text[512];
 
-    PQclear(PQexec(d->connection, "SET session_replication_role = replica"));
+    ask(d, "SET session_replication_role = replica");
     snprintf(text, sizeof text,
              "INSERT INTO {schema}.rel (rt, ri, rr, st, si) SELECT 'doc', 'some-long-name-' || i, 'member', 'user', "
              "'another-long-name-' || i FROM generate_series(%d, %d) i",
              first, last);
     ask(d, text);
-    PQclear(PQexec(d->connection, "RESET session_replication_role"));
+    ask(d, "RESET session_replication_role");
 }
 
 static void open_small(const database *d, engine_world *w, licet_mode mode)

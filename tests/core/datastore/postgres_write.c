@@ -7,94 +7,43 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libpq-fe.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
 #include "engine_world.h"
 #include "failing_memory.h"
+#include "pg_database.h"
 
 typedef struct database {
-    PGconn       *connection; /* the application's own */
-    PGconn       *watcher;    /* never in a transaction, where it would see the same again and again */
-    char          schema[40];
-    licet_options options;
-    engine_world  world;
+    pg_database  tables;
+    PGconn      *watcher; /* never in a transaction, where it would see the same again and again */
+    engine_world world;
 } database;
-
-static const char *server(void)
-{
-    const char *conninfo = getenv("LICET_TEST_POSTGRES");
-
-    if (conninfo != NULL && conninfo[0] != '\0')
-        return conninfo;
-    print_message("LICET_TEST_POSTGRES names no server: skipped\n");
-    skip();
-    return NULL;
-}
-
-static void put_schema(const database *d, const char *sql, char *out, size_t room)
-{
-    const char *place;
-
-    out[0] = '\0';
-    while ((place = strstr(sql, "{schema}")) != NULL) {
-        snprintf(out + strlen(out), room - strlen(out), "%.*s%s", (int)(place - sql), sql, d->schema);
-        sql = place + strlen("{schema}");
-    }
-    snprintf(out + strlen(out), room - strlen(out), "%s", sql);
-}
-
-/* The first field of the answer; "" for none and for NULL. */
-static const char *ask_on(const database *d, PGconn *connection, const char *sql)
-{
-    static char answer[4096];
-    char        text[4096];
-    PGresult   *result;
-
-    put_schema(d, sql, text, sizeof text);
-    result = PQexec(connection, text);
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s: %s", text, PQresultErrorMessage(result));
-    snprintf(answer, sizeof answer, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
-    return answer;
-}
 
 static const char *ask(const database *d, const char *sql)
 {
-    return ask_on(d, d->connection, sql);
+    return pg_ask(&d->tables, sql);
 }
 
 static void open_engine(const database *d, engine_world *w, uint32_t poll_interval_ms)
 {
-    licet_options options = d->options;
+    pg_database tables = d->tables;
 
-    memset(w, 0, sizeof *w);
-    options.poll_interval_ms = poll_interval_ms;
-    assert_int_equal(licet_open(text_of(server()), &options, &w->engine, &w->error), LICET_OK);
+    tables.options.poll_interval_ms = poll_interval_ms;
+    pg_database_open(&tables, w);
 }
 
 /* schema, lines: NULL for none. */
 static void database_open(database *d, const char *schema, const char *lines)
 {
-    static int   number;
-    licet_error *error = NULL;
-
-    *d            = (database){ .options = LICET_OPTIONS_INIT };
-    d->connection = PQconnectdb(server());
-    d->watcher    = PQconnectdb(server());
-    assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
+    pg_database_begin(&d->tables);
+    pg_database_migrate(&d->tables);
+    d->watcher = PQconnectdb(pg_server());
     assert_int_equal(PQstatus(d->watcher), CONNECTION_OK);
-    snprintf(d->schema, sizeof d->schema, "licet_write_%d_%d", (int)getpid(), ++number);
-    d->options.postgres_schema = text_of(d->schema);
-    if (licet_migrate(text_of(server()), &d->options, false, NULL, &error) != LICET_OK)
-        fail_msg("%.*s", (int)licet_error_message(error).size, licet_error_message(error).data);
     open_engine(d, &d->world, 20);
     if (schema != NULL) {
         world_schema(&d->world, schema);
@@ -109,9 +58,7 @@ static void database_open(database *d, const char *schema, const char *lines)
 static void database_close(database *d)
 {
     world_close(&d->world);
-    ask(d, "SET client_min_messages = warning");
-    ask(d, "DROP SCHEMA {schema} CASCADE");
-    PQfinish(d->connection);
+    pg_database_end(&d->tables);
     PQfinish(d->watcher);
 }
 
@@ -369,7 +316,7 @@ static void an_engine_that_knows_an_older_schema_judges_again_by_the_newer(void 
 
     (void)state;
     database_open(&d, "definition user {}\ndefinition document {\nrelation viewer: user\n}", NULL);
-    d.options.max_staleness_ms = 600000;
+    d.tables.options.max_staleness_ms = 600000;
     open_engine(&d, &other, 60000);
     world_touch(&other, "document:d#viewer@user:a");
     world_done(&other);
@@ -645,9 +592,9 @@ static void touch_line(void *argument)
 /* Of the engine's connection that waits for a lock; 0: none does. */
 static int waiting_backend(const database *d)
 {
-    return atoi(
-        ask_on(d, d->watcher,
-               "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\"{schema}\".\\_%'"));
+    return atoi(pg_ask_on(
+        &d->tables, d->watcher,
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\"{schema}\".\\_%'"));
 }
 
 static void await_waiting_backend(const database *d, int other_than)
@@ -687,7 +634,7 @@ static void a_write_whose_connection_breaks_before_it_was_done_is_written_all_th
         char sql[64];
 
         snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", pid);
-        assert_string_equal(ask_on(&d, d.watcher, sql), "t");
+        assert_string_equal(pg_ask_on(&d.tables, d.watcher, sql), "t");
     }
     await_waiting_backend(&d, pid);
     ask(&d, "COMMIT");
@@ -706,7 +653,7 @@ static void a_write_that_takes_too_long_was_not_done_and_never_will_be(void **st
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, "document:d#viewer@user:a");
-    d.options.write_timeout_ms = 800;
+    d.tables.options.write_timeout_ms = 800;
     open_engine(&d, &w.world, 20);
     hold_row(&d);
     begun = lic_monotonic_ms();
@@ -730,7 +677,6 @@ static void asking_for_an_outcome_decides_it(void **state)
     static const char        second[] = "8b5c1f0e-0000-4000-8000-000000000002";
     char                     sql[256];
     char                     xid[64];
-    char                     text[512];
     PGresult                *result;
     database                 d;
 
@@ -744,8 +690,7 @@ static void asking_for_an_outcome_decides_it(void **state)
     assert_string_equal(ask(&d, sql), "");
     assert_string_equal(ask(&d, sql), "");
     snprintf(sql, sizeof sql, request, second);
-    put_schema(&d, sql, text, sizeof text);
-    result = PQexec(d.connection, text);
+    result = pg_try(&d.tables, sql);
     assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "23505");
     PQclear(result);
     database_close(&d);
@@ -800,7 +745,7 @@ static void writers_of_the_same_relationships_all_get_through(void **state)
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, NULL);
-    d.options.write_timeout_ms = 60000; /* the server finds a deadlock after a second only */
+    d.tables.options.write_timeout_ms = 60000; /* the server finds a deadlock after a second only */
     for (int i = 0; i < 2; i++)
         open_engine(&d, &engines[i], 20);
     for (int i = 0; i < RACERS; i++) {
@@ -845,7 +790,7 @@ static void collecting_removes_what_was_deleted_longer_ago_than_the_window(void 
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, "document:d#viewer@user:a\ndocument:d#viewer@user:b");
-    d.options.gc_window_ms = 1000;
+    d.tables.options.gc_window_ms = 1000;
     open_engine(&d, &w, 20);
     world_delete(&w, "document:d#viewer@user:a");
     world_done(&w);
@@ -911,7 +856,7 @@ static void changes_survive_every_failed_allocation(void **state)
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, NULL);
-    d.options.allocator = memory.allocator;
+    d.tables.options.allocator = memory.allocator;
     open_engine(&d, &w, 60000);
     world_touch(&w, "document:d#viewer@user:a");
     world_done(&w);
