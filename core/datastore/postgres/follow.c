@@ -290,18 +290,6 @@ licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_er
     return or_learn(store, status, until_ms, error);
 }
 
-bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint64_t *version)
-{
-    lic_pg_follower *f = &store->follower;
-    bool             same;
-
-    lic_mutex_lock(&f->lock);
-    same     = f->standing.schema == schema;
-    *version = f->standing.schema_version;
-    lic_mutex_unlock(&f->lock);
-    return same;
-}
-
 bool lic_pg_basis_of(lic_pg_store *store, const licet_schema *schema, lic_pg_basis *basis)
 {
     lic_pg_follower *f = &store->follower;

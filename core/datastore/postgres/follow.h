@@ -85,9 +85,6 @@ licet_status lic_pg_catch_up_with(lic_pg_store *store, const lic_need *need, uin
 /* Until the graph is not older than max_staleness. */
 licet_status lic_pg_await_fresh(lic_pg_store *store, uint64_t until_ms, licet_error **error);
 
-/* The schema in force as the graph has it, and its number in the database. NULL, when the pointer is another one. Any
- * thread. */
-bool lic_pg_schema_version(lic_pg_store *store, const licet_schema *schema, uint64_t *version);
 /* What a write that was judged by a schema relies on, as parameters of statements: which version of which database that is.
  * There may be another database behind the next connection, which has versions of its own with the same numbers. */
 typedef struct lic_pg_basis {

@@ -12,8 +12,6 @@
 #include "datastore/postgres/copy_rows.h"
 #include "datastore/postgres/import_record.h"
 
-#define VERSION_BYTES 24
-
 struct lic_store_import {
     const lic_import_piece *piece; /* NULL: all of it */
 
@@ -125,27 +123,28 @@ static licet_status commit_nothing(lic_pg_store *store, lic_store_outcome *outco
 
 typedef struct ending {
     const lic_pg_store     *store;
-    const lic_import_piece *piece;                         /* NULL: all of it */
-    char                    schema_version[VERSION_BYTES]; /* "": there are no rows */
+    const lic_import_piece *piece; /* NULL: all of it */
+    const lic_pg_basis     *basis; /* NULL: there are no rows */
 } ending;
 
-static licet_status note_end(const ending *e, lic_pg_link *link, const char *request, lic_pg_wait wait,
-                             PGresult **result, licet_error **error)
+static licet_status note_whole(const ending *e, lic_pg_link *link, const char *request, lic_pg_wait wait,
+                               PGresult **result, licet_error **error)
 {
-    const lic_pg_parameter parameters[] = { { .data = e->schema_version }, { .data = request } };
+    const lic_pg_parameter parameters[] = { LIC_PG_BASIS(e->basis), { .data = request } };
 
-    if (e->piece != NULL)
-        return lic_pg_import_note(e->store, link, e->piece, e->schema_version[0] != '\0' ? e->schema_version : NULL,
-                                  request, wait, result, error);
     return lic_pg_run(link, &e->store->statements->items[LIC_PG_IMPORT], parameters, wait, result, error);
 }
 
 static licet_status run_ending(void *context, lic_pg_link *link, const char *request, lic_pg_wait wait,
                                PGresult **result, licet_error **error)
 {
-    licet_status status;
+    const ending *e = context;
+    licet_status  status;
 
-    LIC_TRY(note_end(context, link, request, wait, result, error));
+    if (e->piece != NULL)
+        LIC_TRY(lic_pg_import_note(e->store, link, e->piece, e->basis, request, wait, result, error));
+    else
+        LIC_TRY(note_whole(e, link, request, wait, result, error));
     LIC_TRY(lic_pg_command(link, "COMMIT", wait, error));
 done:
     return status;
@@ -174,17 +173,15 @@ static void show(const lic_pg_commit *commit, const lic_store_import *import, li
 }
 
 /* The commit takes the link and gives it back. */
-static licet_status commit_rows(lic_pg_store *store, lic_store_import *import, uint64_t version,
+static licet_status commit_rows(lic_pg_store *store, lic_store_import *import, const lic_pg_basis *basis,
                                 lic_store_outcome *outcome, licet_error **error)
 {
-    ending        e = { .store = store, .piece = import->piece };
+    ending        e = { store, import->piece, basis };
     lic_pg_commit commit;
     licet_status  status;
 
-    if (import->count > 0) {
+    if (import->count > 0)
         LIC_TRY(end_copy(store, import, error));
-        snprintf(e.schema_version, sizeof e.schema_version, "%llu", (unsigned long long)version);
-    }
     commit = lic_pg_commit_of(store, run_ending, &e);
     LIC_TRY(lic_pg_commit_number(&commit, error));
     commit.link       = import->link;
@@ -204,22 +201,22 @@ done:
 licet_status lic_pg_import_commit(lic_store *base, lic_store_import *import, const licet_schema *schema,
                                   lic_store_outcome *outcome, licet_error **error)
 {
-    lic_pg_store *store   = lic_pg_store_of(base);
-    uint64_t      version = 0;
-    licet_status  status  = LICET_OK;
+    lic_pg_store *store = lic_pg_store_of(base);
+    lic_pg_basis  basis;
+    licet_status  status = LICET_OK;
 
     *outcome = (lic_store_outcome){ .revision = 0 };
     if (import->count == 0 && import->piece == NULL)
         return commit_nothing(store, outcome, error);
     if (is_inherited(store, import))
         return fail_inherited(error);
-    if (import->count > 0 && !lic_pg_schema_version(store, schema, &version)) {
+    if (import->count > 0 && !lic_pg_basis_of(store, schema, &basis)) {
         outcome->is_stale = true;
         return LICET_OK;
     }
     if (import->link == NULL)
         status = begin_transaction(store, import, error);
-    return status == LICET_OK ? commit_rows(store, import, version, outcome, error) : status;
+    return status == LICET_OK ? commit_rows(store, import, import->count > 0 ? &basis : NULL, outcome, error) : status;
 }
 
 /* A transaction that is open still ends with its link, which the pool closes. */

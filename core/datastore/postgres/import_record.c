@@ -50,16 +50,24 @@ licet_status lic_pg_import_lock(const lic_pg_store *store, lic_pg_link *link, co
 }
 
 licet_status lic_pg_import_note(const lic_pg_store *store, lic_pg_link *link, const lic_import_piece *piece,
-                                const char *schema_version, const char *request, lic_pg_wait wait, PGresult **result,
+                                const lic_pg_basis *basis, const char *request, lic_pg_wait wait, PGresult **result,
                                 licet_error **error)
 {
-    char                   count[COUNT_BYTES];
-    const lic_pg_parameter parameters[] = {
-        { .data = schema_version },      { .data = request },
-        text_parameter(piece->name),     count_parameter(&piece->after, count),
-        digest_parameter(&piece->after), { .data = piece->is_last ? "true" : "false" }
-    };
+    char             count[COUNT_BYTES];
+    lic_pg_parameter parameters[] = { { .data = NULL },
+                                      { .data = NULL },
+                                      { .data = NULL },
+                                      { .data = request },
+                                      text_parameter(piece->name),
+                                      count_parameter(&piece->after, count),
+                                      digest_parameter(&piece->after),
+                                      { .data = piece->is_last ? "true" : "false" } };
 
+    if (basis != NULL) {
+        const lic_pg_parameter of_basis[] = { LIC_PG_BASIS(basis) };
+
+        memcpy(parameters, of_basis, sizeof of_basis);
+    }
     return lic_pg_run(link, &store->statements->items[LIC_PG_IMPORT_PIECE], parameters, wait, result, error);
 }
 

@@ -8,9 +8,9 @@
  * where it is not as the piece has it. */
 licet_status lic_pg_import_lock(const lic_pg_store *store, lic_pg_link *link, const lic_import_piece *piece,
                                 lic_pg_wait wait, licet_error **error);
-/* At the end of it: what LIC_PG_IMPORT does, and the record. schema_version: NULL for a piece without rows. */
+/* At the end of it: what LIC_PG_IMPORT does, and the record. basis: NULL for a piece without rows. */
 licet_status lic_pg_import_note(const lic_pg_store *store, lic_pg_link *link, const lic_import_piece *piece,
-                                const char *schema_version, const char *request, lic_pg_wait wait, PGresult **result,
+                                const lic_pg_basis *basis, const char *request, lic_pg_wait wait, PGresult **result,
                                 licet_error **error);
 
 #endif

@@ -123,7 +123,7 @@ static licet_status copy_rows(changing *c, lic_pg_link *link, const PGresult *re
                               licet_error **error)
 {
     char             text[VERSION_BYTES];
-    lic_pg_parameter parameters[] = { { .data = text }, { .data = NULL } };
+    lic_pg_parameter parameters[] = { { .data = text }, { .data = NULL }, { .data = NULL }, { .data = NULL } };
     int64_t          version;
     uint64_t         count;
     lic_text         rows;

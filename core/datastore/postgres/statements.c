@@ -102,16 +102,17 @@ static const char *const texts[LIC_PG_STATEMENT_COUNT] = {
     [LIC_PG_LOCK_SCHEMA]   = "SELECT {schema}._lock_schema()",
     [LIC_PG_WRITE_SCHEMA]  = ("SELECT snapshot, xid, schema "
                               "FROM {schema}._write_schema($1::jsonb, $2::bigint, $5::uuid, $3::uuid, $4::text)"),
-    [LIC_PG_IMPORT]        = "SELECT snapshot, xid, schema FROM {schema}._import($1::bigint, $2::uuid)",
+    [LIC_PG_IMPORT]        = ("SELECT snapshot, xid, schema "
+                              "FROM {schema}._import($1::bigint, $4::uuid, $2::uuid, $3::text)"),
     [LIC_PG_IMPORT_OPEN]   = "SELECT count, digest, is_finished FROM {schema}._import_open($1::text)",
     [LIC_PG_IMPORT_FIND]   = "SELECT count, digest, is_finished FROM {schema}._import_find($1::text)",
     [LIC_PG_IMPORT_FORGET] = "SELECT {schema}._import_forget($1::text)",
     [LIC_PG_IMPORT_LOCK]   = "SELECT {schema}._import_lock($1::text, $2::bigint, $3::bytea)",
-    [LIC_PG_IMPORT_PIECE] =
-        ("SELECT snapshot, xid, schema "
-         "FROM {schema}._import_piece($1::bigint, $2::uuid, $3::text, $4::bigint, $5::bytea, $6::boolean)"),
-    [LIC_PG_OUTCOME] = "SELECT snapshot, xid, deleted FROM {schema}._outcome($1::uuid)",
-    [LIC_PG_COLLECT] = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
+    [LIC_PG_IMPORT_PIECE]  = ("SELECT snapshot, xid, schema "
+                              "FROM {schema}._import_piece($1::bigint, $4::uuid, $2::uuid, $3::text, $5::text, "
+                              "$6::bigint, $7::bytea, $8::boolean)"),
+    [LIC_PG_OUTCOME]       = "SELECT snapshot, xid, deleted FROM {schema}._outcome($1::uuid)",
+    [LIC_PG_COLLECT]       = "SELECT removed, is_done FROM {schema}._collect($1::interval, $2::integer)",
 };
 
 /* The guard of rel is opened, as our functions do (sql/guard.sql): it stops mistakes; what is allowed is for grants. The

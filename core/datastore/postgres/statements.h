@@ -6,23 +6,23 @@
 #include "datastore/postgres/link.h"
 
 /* Name, number of parameters, and in statements.c the text. A basis (lic_pg_basis) is three: version, store, timeline. */
-#define LIC_PG_STATEMENT_LIST(X)                                                                            \
-    X(PROBE, 0)       /* -> pg_current_snapshot(), clock_timestamp() */                                     \
-    X(CATCH_UP, 3)    /* xmax, xip, limit -> datastore.md E2 */                                             \
-    X(DIFFERENCE, 4)  /* two snapshots, types, limit -> what the second shows and not the first */          \
-    X(BEGIN_LOAD, 0)  /* -> snapshot, clock, store, key, horizon, schema version */                         \
-    X(SCHEMA_TEXT, 1) /* version -> text */                                                                 \
-    X(WRITE, 5)       /* request, basis, request id -> snapshot, xid, schema version */                     \
-    X(DELETE, 6)      /* request, basis, request id, now -> ..., deleted */                                 \
-    X(LOCK_SCHEMA, 0)                                                                                       \
-    X(WRITE_SCHEMA, 5)  /* request, basis, request id -> snapshot, xid, schema version */                   \
-    X(IMPORT, 2)        /* schema version, request id -> snapshot, xid, schema version */                   \
-    X(IMPORT_OPEN, 1)   /* name -> count, digest, is finished */                                            \
-    X(IMPORT_FIND, 1)   /* the same, or no row */                                                           \
-    X(IMPORT_FORGET, 1) /* name -> was it there */                                                          \
-    X(IMPORT_LOCK, 3)   /* name, count, digest: before the rows of a piece */                               \
-    X(IMPORT_PIECE, 6)  /* schema version or null, request id, name, count, digest, is last -> as IMPORT */ \
-    X(OUTCOME, 1)       /* request id -> what became of a write whose connection broke */                   \
+#define LIC_PG_STATEMENT_LIST(X)                                                                    \
+    X(PROBE, 0)       /* -> pg_current_snapshot(), clock_timestamp() */                             \
+    X(CATCH_UP, 3)    /* xmax, xip, limit -> datastore.md E2 */                                     \
+    X(DIFFERENCE, 4)  /* two snapshots, types, limit -> what the second shows and not the first */  \
+    X(BEGIN_LOAD, 0)  /* -> snapshot, clock, store, key, horizon, schema version */                 \
+    X(SCHEMA_TEXT, 1) /* version -> text */                                                         \
+    X(WRITE, 5)       /* request, basis, request id -> snapshot, xid, schema version */             \
+    X(DELETE, 6)      /* request, basis, request id, now -> ..., deleted */                         \
+    X(LOCK_SCHEMA, 0)                                                                               \
+    X(WRITE_SCHEMA, 5)  /* request, basis, request id -> snapshot, xid, schema version */           \
+    X(IMPORT, 4)        /* basis, request id -> snapshot, xid, schema version */                    \
+    X(IMPORT_OPEN, 1)   /* name -> count, digest, is finished */                                    \
+    X(IMPORT_FIND, 1)   /* the same, or no row */                                                   \
+    X(IMPORT_FORGET, 1) /* name -> was it there */                                                  \
+    X(IMPORT_LOCK, 3)   /* name, count, digest: before the rows of a piece */                       \
+    X(IMPORT_PIECE, 8)  /* basis or nulls, request id, name, count, digest, is last -> as IMPORT */ \
+    X(OUTCOME, 1)       /* request id -> what became of a write whose connection broke */           \
     X(COLLECT, 2)       /* window, batch */
 
 typedef enum lic_pg_statement_number {

@@ -145,6 +145,53 @@ static void a_write_is_judged_by_a_schema_of_the_database_that_takes_it(void **s
     judge_write_after_a_replacement(LICET_MODE_FOLLOW);
 }
 
+static licet_status import_line(engine_world *w, licet_import *import, const char *line)
+{
+    licet_relationship relationship = LICET_RELATIONSHIP_INIT;
+
+    assert_int_equal(licet_relationship_parse(text_of(line), &relationship, NULL), LICET_OK);
+    w->status = licet_import_add(import, &relationship, 1, &w->error);
+    return w->status;
+}
+
+/* The rows of an import were judged by version 1 of the database that was there. name: NULL for one that is committed as a
+ * whole. */
+static void judge_import_into_a_replacement(licet_mode mode, const char *name)
+{
+    licet_import *import = NULL;
+    engine_world  w;
+    pg_database   d;
+
+    begin(&d, mode);
+    d.options.poll_interval_ms = 60000;
+    pg_database_open(&d, &w);
+    world_schema(&w, PLAIN);
+    world_done(&w);
+    if (name == NULL)
+        w.status = licet_import_begin(w.engine, &import, &w.error);
+    else
+        w.status = licet_import_resume(w.engine, text_of(name), &import, NULL, &w.error);
+    world_done(&w);
+    assert_int_equal(import_line(&w, import, "document:e#banned@user:ana"), LICET_OK);
+    pg_ask(&d, "SELECT {schema}._repair()");
+    w.status = licet_import_commit(import, NULL, NULL, &w.error);
+    world_failed(&w, LICET_PRECONDITION_FAILED, LICET_KIND_CONFLICT, "",
+                 "the schema was replaced while the import was under way: import again");
+    licet_import_release(import);
+    assert_string_equal(pg_ask(&d, "SELECT count(*) FROM {schema}.rel"), "0");
+    world_close(&w);
+    pg_database_end(&d);
+}
+
+static void an_import_is_judged_by_a_schema_of_the_database_that_takes_it(void **state)
+{
+    (void)state;
+    judge_import_into_a_replacement(LICET_MODE_PREFETCH, NULL);
+    judge_import_into_a_replacement(LICET_MODE_FOLLOW, NULL);
+    judge_import_into_a_replacement(LICET_MODE_PREFETCH, "users");
+    judge_import_into_a_replacement(LICET_MODE_FOLLOW, "users");
+}
+
 /* The horizon of garbage collection has passed what the graph shows. */
 static void many_relationships_are_loaded_anew(void **state)
 {
@@ -197,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schema_is_never_that_of_the_database_before),
         cmocka_unit_test(a_write_is_judged_by_a_schema_of_the_database_that_takes_it),
+        cmocka_unit_test(an_import_is_judged_by_a_schema_of_the_database_that_takes_it),
         cmocka_unit_test(a_row_without_names_is_no_relationship),
         cmocka_unit_test(many_relationships_are_loaded_anew),
     };

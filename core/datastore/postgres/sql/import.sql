@@ -50,13 +50,13 @@ BEGIN
 END $$;
 
 -- Ends it: what _import() does, and the row. expected_schema is null for a piece without rows.
-CREATE OR REPLACE FUNCTION {schema}._import_piece(expected_schema bigint, request_id uuid, import_name text,
-                                                  new_count bigint, new_digest bytea, is_last boolean,
+CREATE OR REPLACE FUNCTION {schema}._import_piece(expected_schema bigint, request_id uuid, store uuid, timeline text,
+                                                  import_name text, new_count bigint, new_digest bytea, is_last boolean,
                                                   OUT snapshot pg_snapshot, OUT xid xid8, OUT schema bigint)
 RETURNS SETOF record ROWS 1 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     SELECT i.snapshot, i.xid, i.schema INTO snapshot, xid, schema
-        FROM {schema}._import(coalesce(expected_schema, {schema}._in_force()), request_id) i;
+        FROM {schema}._import(coalesce(expected_schema, {schema}._in_force()), request_id, store, timeline) i;
     UPDATE {schema}.imports
         SET count = new_count, digest = new_digest, is_finished = is_last, at = clock_timestamp()
         WHERE name = import_name;
