@@ -1614,6 +1614,28 @@ def test_garbage_goes_in_batches_and_the_horizon_goes_with_it(db):
     assert db.one("SELECT count(*) FROM {s}.tx") == 1
 
 
+def test_how_a_write_ended_is_known_for_longer_than_it_may_take_however_short_the_window(db):
+    request = "8b5c1f0e-0000-4000-8000-000000000007"
+    outcome = f"SELECT xid::text FROM {{s}}._outcome('{request}')"
+    xid = db.one(f"SELECT xid::text FROM {{s}}._write('{{}}', 1, '{request}')")
+
+    def collected() -> bool:
+        db.write()
+        while db.one("SELECT gc_horizon <= %s::xid8 FROM {s}.meta", xid):  # others may still run
+            db.write()
+            collect(db)
+        collect(db)
+        return db.one(f"SELECT count(*) = 0 FROM {{s}}.tx WHERE request = '{request}'")
+
+    assert not collected()
+    assert db.one(outcome) == xid
+    db.run("SET licet.writer = '" + db.schema + "'")
+    db.run("UPDATE {s}.tx SET at = at - interval '21 minutes' WHERE request IS NOT NULL")
+    db.run("RESET licet.writer")
+    assert collected()
+    assert db.one(outcome) is None
+
+
 def test_the_horizon_moves_in_the_transaction_that_removes(store, db, other):
     db.write("document:plan#viewer@user:tom")
     db.write("-document:plan#viewer@user:tom")

@@ -69,7 +69,9 @@ BEGIN
     RETURN removed;
 END $$;
 
--- Transactions before the horizon, and schemas that were replaced before it: not the one in force.
+-- Transactions before the horizon, and schemas that were replaced before it: not the one in force. However short the
+-- window, an engine may still ask how a write of its own ended: for twice as long as a write may take (licet.h,
+-- write_timeout_ms), since a write that is taken for one that was not done is done again.
 CREATE OR REPLACE FUNCTION {schema}._forget_transactions(horizon xid8, batch integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -79,7 +81,9 @@ BEGIN
     DELETE FROM {schema}.zed z WHERE z.replaced_xid < horizon;
     GET DIAGNOSTICS schemas = ROW_COUNT;
     DELETE FROM {schema}.tx WHERE xid = ANY (ARRAY(
-        SELECT t.xid FROM {schema}.tx t WHERE t.xid < horizon ORDER BY t.xid LIMIT batch FOR UPDATE SKIP LOCKED));
+        SELECT t.xid FROM {schema}.tx t
+            WHERE t.xid < horizon AND (t.request IS NULL OR t.at < clock_timestamp() - interval '20 minutes')
+            ORDER BY t.xid LIMIT batch FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN schemas + removed;
 END $$;
