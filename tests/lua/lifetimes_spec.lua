@@ -189,7 +189,8 @@ end)
 describe("a finalizer", function()
     local pause
 
-    -- One collection after the other: finalizers run at almost every allocation.
+    -- One collection after the other: finalizers run at almost every allocation. (Lua 5.4 heeds that only when it does
+    -- not collect by generations, as its interpreter has it do: often enough, too.)
     setup(function()
         pause = collectgarbage("setpause", 0)
     end)
@@ -231,41 +232,63 @@ describe("a finalizer", function()
         end
     end)
 
+    -- Calls f while every allocation that may collect does so from beginning to end, finalizers included: what is
+    -- garbage then is finalized by the next such allocation, wherever that is. Little may be allocated.
+    local function with_a_collector_that_never_rests(f)
+        local STEP_SIZE = 13 -- Lua 5.4's own: nothing tells which it was
+        local stepmul, mode
+
+        if jit then
+            stepmul = collectgarbage("setstepmul", 0) -- without a bound
+        else
+            mode = collectgarbage("incremental", 0, 0, 100) -- 2^100 bytes in one step
+        end
+        collect() -- from here on: generations leave a debt behind
+        local ok, err = pcall(f)
+        if jit then
+            collectgarbage("setstepmul", stepmul)
+        else
+            collectgarbage("incremental", 0, 0, STEP_SIZE)
+            collectgarbage(mode)
+        end
+        if not ok then
+            error(err, 0)
+        end
+    end
+
     it("may use the stream that is being read, and is refused while a relationship is copied", function()
         local engine = world.open()
-        local list, codes = {}, {}
+        local list, texts, codes, known = {}, {}, {}, {}
 
-        for i = 1, 1000 do
+        for i = 1, 60 do
             list[i] = "document:d" .. i .. "#owner@user:ana"
         end
         assert(engine:touch(list))
-        -- When the collector runs is chance: on until it has run at both times.
-        for round = 1, 1000 do
-            local stream = assert(engine:read_relationships { resource_type = "document" })
-            local running = true
-            local function step()
-                if running then
-                    local relationship, err = stream:next()
-                    codes[err and err.code or relationship and "read" or "end"] = true
-                    finalizer(step)
-                end
-            end
-
-            finalizer(step)
-            for relationship in stream do
-                assert.equal("document", relationship.resource_type)
-                assert.is_truthy(tostring(relationship):find("^document:"))
-                -- Garbage of any size, or the collector would always run at the same point of a round.
-                local _ = { ("x"):rep(math.random(1000)) }
-            end
-            running = false
-            if round >= 20 and codes.misuse then
-                break
+        for _, text in ipairs(world.texts(engine, { resource_type = "document" })) do
+            known[text] = true
+        end
+        local stream = assert(engine:read_relationships { resource_type = "document" })
+        local running = true
+        local function step()
+            if running then
+                local relationship, err = stream:next()
+                codes[err and err.code or relationship and "read" or "end"] = true
+                finalizer(step)
             end
         end
-        assert.is_true(codes.misuse)
-        for code in pairs(codes) do
-            assert.is_true(code == "read" or code == "misuse" or code == "end", code)
+
+        with_a_collector_that_never_rests(function()
+            finalizer(step)
+            for relationship in stream do -- the copy runs one
+                texts[#texts + 1] = tostring(relationship) -- and so does this
+            end
+            running = false
+        end)
+        codes["end"] = nil -- it may have been there first
+        assert.same({ misuse = true, read = true }, codes)
+        assert.is_true(#texts >= 2, #texts)
+        for _, text in ipairs(texts) do
+            assert.is_true(known[text], text)
         end
         engine:close()
     end)
