@@ -12,7 +12,7 @@ measure() {
 }
 
 # The data sets: the same on every machine. The larger one, of a million relationships, is for memory.
-[ -d build/bench-data ] || measure .venv/bin/python bench/data/generate.py build/bench-data
+[ -f build/bench-data/lookup.txt ] || measure .venv/bin/python bench/data/generate.py build/bench-data
 [ -d build/bench-data-40 ] || measure .venv/bin/python bench/data/generate.py build/bench-data-40 --scale 40
 for source in bench/*.c; do
     program=build/release/bench/$(basename "$source" .c)

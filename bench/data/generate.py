@@ -7,6 +7,7 @@ Writes into FOLDER:
     relationships.txt                one relationship a line; 25,161 for scale 1
     direct.txt nested.txt denied.txt one question a line: resource, permission, subject, expected (yes or no)
     bulk.txt                         groups of 100 questions, one user each, half of them allowed
+    lookup.txt                       a user, and the ids of the documents that they may view, a line
 
 Scale N puts N such worlds beside each other, with ids of their own: the shape stays, the size grows.
 """
@@ -140,6 +141,12 @@ def bulk():
     return lines
 
 
+def lookup():
+    """The user of the 109 documents first, then some who may view ten to a thousand."""
+    return [f"user:u{user} " + " ".join(f"d{d}" for d in range(DOCUMENTS) if may_view(user, d))
+            for user in [READER, *range(0, USERS // 2, USERS // 20)]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
@@ -147,7 +154,7 @@ def main():
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
     files = {"schema.zed": [SCHEMA.rstrip("\n")], "direct.txt": direct(), "nested.txt": nested(),
-             "denied.txt": denied(), "bulk.txt": bulk()}
+             "denied.txt": denied(), "bulk.txt": bulk(), "lookup.txt": lookup()}
     files["relationships.txt"] = [line for world in range(arguments.scale)
                                   for line in relationships(f"w{world}-" if world else "")]
     assert len(files["relationships.txt"]) == RELATIONSHIPS * arguments.scale
