@@ -7,17 +7,21 @@
  *
  * Reads commands, one a line, and writes one line of JSON for each:
  *     requests FILE                     of FOLDER, a line each: check R P S, bulk COUNT R P S R P S ..., lookup TYPE P S
- *     answer full|default               true or false, a list of them, or a list of ids, for each request
+ *     answer full|default|walk          true or false, a list of them, or a list of ids, for each request
  *     time full|default CALLERS WARMUP_S TIME_S     {"median_ns": ..., "p99_ns": ..., "per_second": ..., "calls": ..., "batch": ...}
+ *     walk FILE                         relationships of FOLDER, a line each, for the walk by hand (support/walk.h)
+ *     floor FILE                        requests, as above: from now on they are walked beside, when there is one caller
+ *                                       at the default consistency, in turns of TURN_NS, and what a walk took is told as
+ *                                       "walk_ns". An empty file: no more
  *
  * Calls of less than BATCHED_BELOW_NS are timed together, so that the clock is not what is measured. */
 #include <libpq-fe.h>
 #include <pthread.h>
 
-#include "support/bench.h"
+#include "support/floor.h"
 
 enum { BATCHED_BELOW_NS = 2000, BATCH_NS = 20000, CALIBRATION_NS = 5000000, MAX_ITEMS = 1000, MAX_CALLERS = 64 };
-enum { MAX_LINE = 4096, PARAMETERS = 2 };
+enum { MAX_LINE = 4096, PARAMETERS = 2, TURN_NS = 200000, WALK_BATCH = 8, MAX_FOUND = 16384 };
 
 typedef enum kind { CHECK, BULK, LOOKUP } kind;
 
@@ -29,6 +33,12 @@ typedef struct request {
     char                          *ids[PARAMETERS]; /* of a check's resource and subject, for SQL */
 } request;
 
+typedef struct request_list {
+    bench_file file; /* holds the words of the requests */
+    request   *requests;
+    size_t     count;
+} request_list;
+
 /* What is asked: either an engine or a statement. */
 typedef struct asked {
     licet_engine *engine;
@@ -36,6 +46,15 @@ typedef struct asked {
     const char   *statement;
     int           parameters;
 } asked;
+
+/* What is walked beside. */
+typedef struct walker {
+    walk_graph   graph;
+    bool         is_loaded;
+    request_list floor;
+    size_t       at;
+    walk_text    found[MAX_FOUND];
+} walker;
 
 typedef struct caller {
     pthread_t          thread;
@@ -50,6 +69,9 @@ typedef struct caller {
     uint32_t          *samples; /* of batches, nanoseconds */
     size_t             sample_count, sample_room;
     double             taken_ns; /* by all of them */
+    walker            *walker;   /* or NULL */
+    double            *walks;    /* of turns, nanoseconds of one walk */
+    size_t             walk_count, walk_room;
 } caller;
 
 /* ---------------------------------------------------------------------- requests */
@@ -125,11 +147,8 @@ static void must_run(PGconn *bare, PGresult *result)
 
 static PGconn *connect_bare(const asked *a)
 {
-    PGconn *bare;
+    PGconn *bare = PQconnectdb(a->uri);
 
-    if (a->statement == NULL)
-        return NULL;
-    bare = PQconnectdb(a->uri);
     if (PQstatus(bare) != CONNECTION_OK)
         bench_stop("connect", PQerrorMessage(bare));
     must_run(bare, PQprepare(bare, "it", a->statement, a->parameters, NULL));
@@ -227,6 +246,36 @@ static size_t ask(const caller *c, const request *r)
     }
 }
 
+/* The same by hand. */
+static size_t walk(walker *w, const request *r)
+{
+    size_t yes = 0;
+
+    if (r->kind == LOOKUP)
+        return walk_lookup(&w->graph, bench_walk_text(r->lookup.subject), w->found);
+    for (size_t i = 0; i < r->count; i++)
+        yes += walk_check(&w->graph, bench_walk_text(r->items[i].resource), bench_walk_text(r->items[i].subject));
+    return yes;
+}
+
+static void print_walked(walker *w, const request *r)
+{
+    if (r->kind == LOOKUP) {
+        const size_t count = walk(w, r);
+
+        for (size_t i = 0; i < count; i++)
+            printf("%s\"%.*s\"", i > 0 ? "," : "[", (int)w->found[i].size, w->found[i].data);
+        printf(count > 0 ? "]" : "[]");
+        return;
+    }
+    for (size_t i = 0; i < r->count; i++) {
+        const request item = { .kind = CHECK, .items = &r->items[i], .count = 1 };
+
+        printf("%s%s", r->kind == CHECK ? "" : i > 0 ? "," : "[", walk(w, &item) != 0 ? "true" : "false");
+    }
+    printf(r->kind == CHECK ? "" : "]");
+}
+
 static void print_answer(const caller *c, const request *r)
 {
     bool answers[MAX_ITEMS];
@@ -265,31 +314,64 @@ static double call_batch(caller *c)
     return bench_now() - start;
 }
 
+/* Room for one more. */
+static void *grown(void *samples, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return samples;
+    *room   = *room > 0 ? 2 * *room : 1 << 12;
+    samples = realloc(samples, *room * size);
+    if (samples == NULL)
+        bench_stop("memory", "none left");
+    return samples;
+}
+
 static void keep_sample(caller *c, double ns)
 {
-    if (c->sample_count == c->sample_room) {
-        c->sample_room = c->sample_room > 0 ? 2 * c->sample_room : 1 << 16;
-        c->samples     = realloc(c->samples, c->sample_room * sizeof *c->samples);
-        if (c->samples == NULL)
-            bench_stop("memory", "none left");
-    }
+    c->samples                    = grown(c->samples, c->sample_count, &c->sample_room, sizeof *c->samples);
     c->samples[c->sample_count++] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+static void call_turn(caller *c, double turn_ns)
+{
+    const double start = bench_now();
+
+    do
+        keep_sample(c, call_batch(c));
+    while (bench_now() - start < turn_ns);
+    c->taken_ns += bench_now() - start;
+}
+
+static void walk_turn(caller *c)
+{
+    walker      *w     = c->walker;
+    const double start = bench_now();
+    size_t       kept = 0, count = 0;
+
+    do
+        for (int i = 0; i < WALK_BATCH; i++, count++) {
+            kept += walk(w, &w->floor.requests[w->at]);
+            w->at = w->at + 1 < w->floor.count ? w->at + 1 : 0;
+        }
+    while (bench_now() - start < TURN_NS);
+    bench_keep(kept);
+    c->walks                  = grown(c->walks, c->walk_count, &c->walk_room, sizeof *c->walks);
+    c->walks[c->walk_count++] = (bench_now() - start) / (double)count;
 }
 
 static void *call_on(void *argument)
 {
     caller *c = argument;
-    double  end, start;
+    double  end;
 
     pthread_barrier_wait(c->start);
     for (end = bench_now() + c->warmup_ns; bench_now() < end;)
         call_batch(c);
-    start = bench_now();
-    end   = start + c->time_ns;
-    do
-        keep_sample(c, call_batch(c));
-    while (bench_now() < end);
-    c->taken_ns = bench_now() - start;
+    do {
+        call_turn(c, c->walker != NULL ? TURN_NS : c->time_ns);
+        if (c->walker != NULL)
+            walk_turn(c);
+    } while (c->taken_ns < c->time_ns);
     return NULL;
 }
 
@@ -326,12 +408,17 @@ static void print_timing(const caller *callers, size_t count)
     }
     printf("{\"median_ns\": %.1f, \"p99_ns\": %.1f, ", bench_quantile(samples, all, 0.5),
            bench_quantile(samples, all, 0.99));
-    printf("\"per_second\": %.1f, \"calls\": %zu, \"batch\": %zu}\n", per_second, all * callers[0].batch,
+    printf("\"per_second\": %.1f, \"calls\": %zu, \"batch\": %zu", per_second, all * callers[0].batch,
            callers[0].batch);
+    if (callers[0].walk_count > 0)
+        printf(", \"walk_ns\": %.2f", bench_quantile(callers[0].walks, callers[0].walk_count, 0.5));
+    printf("}\n");
     free(samples);
 }
 
-static void time_callers(const caller *like, size_t count, double warmup_s, double time_s)
+/* connections: one for each, where a statement is asked. batch: 0, or as it was found out for these requests. */
+static void time_callers(const caller *like, size_t count, double warmup_s, double time_s, PGconn **connections,
+                         size_t *batch)
 {
     caller           *callers = bench_alloc(count, sizeof *callers);
     pthread_barrier_t start;
@@ -341,12 +428,14 @@ static void time_callers(const caller *like, size_t count, double warmup_s, doub
         caller *c = &callers[i];
 
         *c           = *like;
-        c->bare      = connect_bare(c->asked);
+        c->bare      = connections[i];
         c->at        = like->count * i / count;
         c->warmup_ns = warmup_s * 1e9;
         c->time_ns   = time_s * 1e9;
         c->start     = &start;
-        c->batch     = i == 0 ? calibrate(c) : callers[0].batch;
+        if (*batch == 0)
+            *batch = calibrate(c);
+        c->batch = *batch;
     }
     for (size_t i = 0; i < count; i++)
         if (pthread_create(&callers[i].thread, NULL, call_on, &callers[i]) != 0)
@@ -355,8 +444,8 @@ static void time_callers(const caller *like, size_t count, double warmup_s, doub
         pthread_join(callers[i].thread, NULL);
     print_timing(callers, count);
     for (size_t i = 0; i < count; i++) {
-        PQfinish(callers[i].bare);
         free(callers[i].samples);
+        free(callers[i].walks);
     }
     pthread_barrier_destroy(&start);
     free(callers);
@@ -364,60 +453,100 @@ static void time_callers(const caller *like, size_t count, double warmup_s, doub
 
 /* ---------------------------------------------------------------------- commands */
 
+enum { LEVELS = 2 };
+
 typedef struct session {
-    const char *folder;
-    asked       asked;
-    bench_file  file; /* holds the words of the requests */
-    request    *requests;
-    size_t      count;
+    const char  *folder;
+    asked        asked;
+    request_list asking;
+    walker       walker;
+    PGconn      *connections[MAX_CALLERS]; /* kept: what connects anew is timed cold */
+    size_t       batches[LEVELS];          /* of these requests, default and full; 0: not known yet */
 } session;
 
-static void forget_requests(session *s)
+static void forget_requests(request_list *list)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        free(s->requests[i].items);
-        free(s->requests[i].ids[0]);
-        free(s->requests[i].ids[1]);
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->requests[i].items);
+        free(list->requests[i].ids[0]);
+        free(list->requests[i].ids[1]);
     }
-    free(s->requests);
-    free(s->file.text);
-    free(s->file.lines);
-    s->requests = NULL;
-    s->count    = 0;
+    free(list->requests);
+    bench_close(&list->file);
+    *list = (request_list){ .requests = NULL };
 }
 
-static void read_requests(session *s, const char *name)
+static void read_requests(const session *s, const char *name, request_list *list)
 {
-    forget_requests(s);
-    s->file     = bench_read(s->folder, name);
-    s->requests = bench_alloc(s->file.count, sizeof *s->requests);
-    s->count    = s->file.count;
-    for (size_t i = 0; i < s->count; i++)
-        s->requests[i] = read_request(s->file.lines[i]);
-    printf("{\"requests\": %zu}\n", s->count);
+    forget_requests(list);
+    list->file     = bench_read(s->folder, name);
+    list->requests = bench_alloc(list->file.count + 1, sizeof *list->requests);
+    list->count    = list->file.count;
+    for (size_t i = 0; i < list->count; i++)
+        list->requests[i] = read_request(list->file.lines[i]);
+    printf("{\"requests\": %zu}\n", list->count);
 }
 
-static caller caller_for(const session *s, const char *level)
+static void load_walk(session *s, const char *name)
 {
-    caller c = { .asked = &s->asked, .requests = s->requests, .count = s->count };
+    if (s->walker.is_loaded)
+        bench_stop("commands", "the walk is loaded already");
+    s->walker.graph     = bench_walk(s->folder, name);
+    s->walker.is_loaded = true;
+    if (s->walker.graph.count > MAX_FOUND)
+        bench_stop("walk", "too many names");
+    printf("{\"names\": %" PRIu32 "}\n", s->walker.graph.count);
+}
 
-    if (s->count == 0)
+static bool is_full(const char *level)
+{
+    return strcmp(level, "full") == 0;
+}
+
+static caller caller_for(session *s, const char *level)
+{
+    caller c = { .asked = &s->asked, .requests = s->asking.requests, .count = s->asking.count };
+
+    if (c.count == 0)
         bench_stop("commands", "there are no requests");
-    c.consistency.freshness = strcmp(level, "full") == 0 ? LICET_FULLY_CONSISTENT : LICET_MINIMIZE_LATENCY;
+    c.consistency.freshness = is_full(level) ? LICET_FULLY_CONSISTENT : LICET_MINIMIZE_LATENCY;
     return c;
 }
 
-static void answer_all(const session *s, const char *level)
+static void connect_callers(session *s, size_t count)
 {
-    caller c = caller_for(s, level);
+    for (size_t i = 0; i < count && s->asked.statement != NULL; i++)
+        if (s->connections[i] == NULL)
+            s->connections[i] = connect_bare(&s->asked);
+}
 
-    c.bare = connect_bare(c.asked);
-    for (size_t i = 0; i < s->count; i++) {
+static void answer_all(session *s, const char *level)
+{
+    const bool walks = strcmp(level, "walk") == 0;
+    caller     c     = caller_for(s, level);
+
+    if (walks && !s->walker.is_loaded)
+        bench_stop("commands", "there is no walk");
+    connect_callers(s, 1);
+    c.bare = s->connections[0];
+    for (size_t i = 0; i < c.count; i++) {
         printf("%s", i > 0 ? "," : "[");
-        print_answer(&c, &s->requests[i]);
+        if (walks)
+            print_walked(&s->walker, &c.requests[i]);
+        else
+            print_answer(&c, &c.requests[i]);
     }
     printf("]\n");
-    PQfinish(c.bare);
+}
+
+static void time_all(session *s, const char *level, size_t callers, double warmup_s, double time_s)
+{
+    caller like = caller_for(s, level);
+
+    if (s->walker.floor.count > 0 && callers == 1 && !is_full(level))
+        like.walker = &s->walker;
+    connect_callers(s, callers);
+    time_callers(&like, callers, warmup_s, time_s, s->connections, &s->batches[is_full(level)]);
 }
 
 static void obey(session *s, const char *line)
@@ -427,18 +556,33 @@ static void obey(session *s, const char *line)
     double warmup_s, time_s;
 
     if (sscanf(line, "requests %63s", word) == 1) {
-        read_requests(s, word);
+        read_requests(s, word, &s->asking);
+        memset(s->batches, 0, sizeof s->batches);
+    } else if (sscanf(line, "floor %63s", word) == 1 && s->walker.is_loaded) {
+        read_requests(s, word, &s->walker.floor);
+        s->walker.at = 0;
+    } else if (sscanf(line, "walk %63s", word) == 1) {
+        load_walk(s, word);
     } else if (sscanf(line, "answer %63s", word) == 1) {
         answer_all(s, word);
     } else if (sscanf(line, "time %63s %zu %lf %lf", word, &callers, &warmup_s, &time_s) == 4 && callers > 0 &&
                callers <= MAX_CALLERS) {
-        const caller like = caller_for(s, word);
-
-        time_callers(&like, callers, warmup_s, time_s);
+        time_all(s, word, callers, warmup_s, time_s);
     } else {
         bench_stop("not a command", line);
     }
     fflush(stdout);
+}
+
+static void end(session *s)
+{
+    forget_requests(&s->asking);
+    forget_requests(&s->walker.floor);
+    for (size_t i = 0; i < MAX_CALLERS; i++)
+        PQfinish(s->connections[i]);
+    if (s->walker.is_loaded)
+        walk_free(&s->walker.graph);
+    licet_engine_release(s->asked.engine);
 }
 
 /* A loaded machine may keep a thread waiting for longer than the defaults allow. */
@@ -458,9 +602,10 @@ static licet_engine *open_engine(const char *mode, const char *uri)
 
 int main(int argc, char **argv)
 {
-    session s = { .folder = argc > 1 ? argv[1] : "" };
-    char    line[MAX_LINE];
+    static session s;
+    char           line[MAX_LINE];
 
+    s.folder = argc > 1 ? argv[1] : "";
     if (argc == 3 && strcmp(argv[2], "probe") == 0) {
         printf("%.2f\n", bench_probe());
         return 0;
@@ -474,7 +619,6 @@ int main(int argc, char **argv)
                    "caller FOLDER follow|prefetch URI, or FOLDER sql URI PARAMETERS STATEMENT, or FOLDER probe");
     while (fgets(line, sizeof line, stdin) != NULL)
         obey(&s, line);
-    forget_requests(&s);
-    licet_engine_release(s.asked.engine);
+    end(&s);
     return 0;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import itertools
 import os
 import platform
 import signal
@@ -18,13 +19,15 @@ from importlib import metadata
 from pathlib import Path
 
 import report
+from measure import joined, spread_over
+from placement import Placement
 from prepare import ROOT, say
 from servers import Postgres, SpiceDBServer
 from systems import floors
 from systems.base import DEFAULT, FULL, Answer, Request, System, Timing, Unavailable
-from systems.licet_programs import LicetInC, LicetInLua, LicetPrefetching
+from systems.licet_programs import LicetInC, LicetInLua, LicetPrefetching, LicetSpared
 from systems.licet_python import LicetInPython
-from systems.licet_store import LicetStore
+from systems.licet_store import DATABASE, LicetStore
 from systems.spicedb import SpiceDBFromGo, SpiceDBOverGRPC, SpiceDBOverHTTP
 from world import Question, Scenario, World, make_world
 
@@ -37,11 +40,16 @@ WRITING_TIME_S = 1.0  # at least so long, or no write would happen
 # Of what is in process, and of the floors, a fifth of the time holds calls enough, unless that is less than SHORTEST_S.
 SHORT_SHARE, SHORTEST_S = 0.2, 0.1
 
+# What is timed in slices, in turns: by the number of callers, seconds of a slice, about; and at least so many.
+SLICE_S = {1: 0.03, 8: 0.12}
+FEWEST_SLICES = 5
+SLICE_WARMUP = 0.1  # of a slice, before it: the caches were others' meanwhile
+
 # What --quick leaves out.
-QUICK_REQUESTS, QUICK_CHURN = 100, 10_000
+QUICK_REQUESTS, QUICK_CHURN = 50, 10_000
 QUICK = (
     f"--quick: varied requests alone, {QUICK_REQUESTS} of each kind; a churn of {QUICK_CHURN:,}; one caller alone over HTTP, "
-    "in prefetch mode and while there are writes; short times."
+    "in prefetch mode, while there are writes and after the churn; short times."
 )
 
 # Systems of others, by module and class. Those whose packages can't be had are told of and left out.
@@ -74,7 +82,10 @@ class Field:
     unavailable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+    placement: Placement | None = None
 
+
+SPARED = "licet_compare_spared"  # the database without a churn
 
 # What a server of another process answers.
 OF_SERVER = (SpiceDBOverGRPC, SpiceDBFromGo, SpiceDBOverHTTP)
@@ -116,7 +127,8 @@ def open_field(stack: ExitStack, settings: Settings) -> Field:
     postgres = Postgres()
     stack.callback(postgres.close)
     all_.versions["Postgres"] = postgres.version + (" (private)" if postgres.is_private else " (of PGHOST)")
-    store, tables = LicetStore(postgres), floors.PlainTables(postgres)
+    store, spared, tables = LicetStore(postgres), LicetStore(postgres, SPARED), floors.PlainTables(postgres)
+    all_.placement = Placement(postgres, [DATABASE, SPARED, floors.DATABASE])
     stack.callback(store.close)
     systems: list[System] = []
     more_floors: list[floors.Floor] = []
@@ -134,7 +146,7 @@ def open_field(stack: ExitStack, settings: Settings) -> Field:
             )
     except Unavailable as failure:
         all_.unavailable["SpiceDB"] = str(failure)
-    systems += [LicetInPython(store), LicetInC(store), LicetPrefetching(store)]
+    systems += [LicetInPython(store), LicetInC(store), LicetSpared(spared), LicetPrefetching(store)]
     systems += [LicetInLua(store, "lua5.4"), LicetInLua(store, "luajit"), floors.HandWritten(tables)]
     systems += peers(all_.unavailable)
     for system in systems:
@@ -170,6 +182,13 @@ def compare_answers(system: System, scenario: Scenario, level: str) -> None:
             )
 
 
+def compare_walked(system: LicetInC, scenario: Scenario) -> None:
+    questions = [scenario.repeated, *scenario.varied]
+    told = system.walked([question.request for question in questions])
+    if told != [question.expected for question in questions]:
+        raise Disagreement(f"the walk by hand, {scenario.name}: an answer is not the expected one")
+
+
 def compare_all_answers(all_: Field, systems: Sequence[System], levels: frozenset[str]) -> None:
     for system in systems:
         say(f"Comparing the answers of {system.name} ({system.caller})")
@@ -177,6 +196,8 @@ def compare_all_answers(all_: Field, systems: Sequence[System], levels: frozense
             for level in sorted(system.consistencies & levels):
                 if scenario.name in system.scenarios:
                     compare_answers(system, scenario, level)
+            if isinstance(system, LicetInC):
+                compare_walked(system, scenario)
 
 
 # ------------------------------------------------------------------- timing
@@ -187,7 +208,7 @@ class Writer:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.written = 0
+        self.numbers = itertools.count(1)
 
     @contextmanager
     def writing(self, write_one: Callable[[str], None]) -> Iterator[None]:
@@ -199,8 +220,7 @@ class Writer:
             try:
                 while not stop.wait(max(0.0, due - time.monotonic())):
                     due += WRITE_EVERY_S
-                    self.written += 1
-                    write_one(self.world.small_write(self.written))
+                    write_one(self.world.small_write(next(self.numbers)))
             except BaseException as failure:  # told by the thread that waits for us
                 failures.append(failure)
 
@@ -226,6 +246,8 @@ def phases_of(system: System) -> frozenset[str]:
         return frozenset({"idle", "default"})
     if isinstance(system, (LicetPrefetching, floors.HandWritten)):
         return frozenset({"idle"})
+    if isinstance(system, LicetSpared):
+        return frozenset({"churned"})
     return frozenset({"default"} if isinstance(system, LicetInLua) else report.PHASES)
 
 
@@ -244,16 +266,50 @@ class Place:
 
 def is_left_out(system: System, place: Place) -> bool:
     """By --quick; QUICK says so."""
-    if place.form == "repeated" or (place.callers > 1 and place.phase == "writes"):
+    if place.form == "repeated" or (place.callers > 1 and place.phase in ("writes", "churned")):
         return True
     return isinstance(system, (SpiceDBOverHTTP, LicetPrefetching)) and place.callers > 1
 
 
+@dataclass
+class Pace:
+    warmup_s: float
+    time_s: float
+    slices: int = 1
+
+    @property
+    def all_s(self) -> float:
+        return self.warmup_s + self.time_s
+
+
+@dataclass
+class Contestant:
+    """A system or a floor that is timed in slices, and what was found."""
+
+    one: System | floors.Floor
+    pace: Pace
+    found: list[Timing] = field(default_factory=list)
+
+    def warm_up(self, requests: Sequence[Request], place: Place) -> None:
+        self._time(requests, place, 0, self.pace.warmup_s)
+
+    def take_slice(self, requests: Sequence[Request], place: Place) -> None:
+        slice_s = self.pace.time_s / self.pace.slices
+        self.found.append(self._time(requests, place, slice_s * SLICE_WARMUP, slice_s))
+
+    def _time(self, requests: Sequence[Request], place: Place, warmup_s: float, time_s: float) -> Timing:
+        if isinstance(self.one, floors.Floor):
+            return self.one.time(place.callers, warmup_s, time_s)
+        return self.one.time(requests, place.level, place.callers, warmup_s, time_s)
+
+
 class Run:
     def __init__(self, all_: Field, settings: Settings) -> None:
-        self.all, self.settings = all_, settings
+        assert all_.placement is not None
+        self.all, self.settings, self.placement = all_, settings, all_.placement
         self.writer = Writer(all_.world)
         self.figures: list[report.Figure] = []
+        self.took: dict[str, float] = {}
 
     def places(self) -> Iterator[Place]:
         for phase in report.PHASES:
@@ -267,19 +323,31 @@ class Run:
             return False
         return place.phase in phases_of(system) and not (self.settings.quick and is_left_out(system, place))
 
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Of the run, for which it is told how long it took."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.took[name] = self.took.get(name, 0.0) + time.monotonic() - began
+
     def run(self) -> None:
         """What is found is kept in `figures` as it comes, so that a run that is ended early has it."""
-        compare_all_answers(self.all, self.all.systems, frozenset({FULL, DEFAULT}))
-        minutes = sum(sum(self.seconds(system, place)) for place in self.places() for _, system in self.due(place)) / 60
+        with self.part("answers"):
+            compare_all_answers(self.all, self.all.systems, frozenset({FULL, DEFAULT}))
+        minutes = sum(self.pace(one, place).all_s for place in self.places() for _, one in self.due(place)) / 60
         say(f"About {minutes:.1f} minutes of measurements")
         churned = False
         for place in self.places():
             if place.phase == "churned" and not churned:
-                self.churn()
+                with self.part("churn"):
+                    self.churn()
                 churned = True
             if self.due(place):
                 say(f"{report.PHASES[place.phase]}; {report.callers_of(place.callers)}, {place.form}")
-                self.fill(place)
+                with self.part(place.phase):
+                    self.fill(place)
 
     def due(self, place: Place) -> list[tuple[Scenario, System]]:
         return [
@@ -299,52 +367,125 @@ class Run:
         still = [one for one in self.all.systems if "churned" in phases_of(one) and FULL in one.consistencies]
         compare_all_answers(self.all, still, frozenset({FULL}))
 
+    def pace(self, one: System | floors.Floor, place: Place) -> Pace:
+        warmup_s, time_s = self.settings.warmup_s, self.settings.time_s
+        if isinstance(one, floors.Floor) and not one.each_time:
+            return Pace(warmup_s * SHORT_SHARE, max(min(time_s, SHORTEST_S), time_s * SHORT_SHARE))
+        if place.level == DEFAULT and not isinstance(one, OF_SERVER):
+            warmup_s, time_s = warmup_s * SHORT_SHARE, max(min(time_s, SHORTEST_S), time_s * SHORT_SHARE)
+        if isinstance(one, System) and not one.in_slices:
+            return Pace(warmup_s, max(time_s, WRITING_TIME_S) if place.phase == "writes" else time_s)
+        return Pace(warmup_s, time_s, max(FEWEST_SLICES, round(time_s / SLICE_S[place.callers])))
+
     def fill(self, place: Place) -> None:
         around = [one for one in self.all.floors if place.level in one.levels and place.callers <= one.most_callers]
         for floor in around:
             if not floor.each_time:
-                self.time_floor(floor, place, "")
+                pace = self.pace(floor, place)
+                self.keep(place, "", floor, [floor.time(place.callers, pace.warmup_s, pace.time_s)])
         for scenario in self.all.world.scenarios.values():
-            for floor in around:
-                if floor.each_time:
-                    self.time_floor(floor, place, scenario.name)
-            for system in [system for its, system in self.due(place) if its is scenario]:
-                self.try_to_time(system, place, scenario)
+            due = [system for its, system in self.due(place) if its is scenario]
+            if due:
+                self.fill_scenario(place, scenario, [*due, *(one for one in around if one.each_time)])
 
-    def seconds(self, one: System | floors.Floor, place: Place) -> tuple[float, float]:
-        """Of warm-up, and of measurement."""
-        warmup_s, time_s = self.settings.warmup_s, self.settings.time_s
-        if isinstance(one, floors.Floor) or (place.level == DEFAULT and not isinstance(one, OF_SERVER)):
-            return warmup_s * SHORT_SHARE, max(min(time_s, SHORTEST_S), time_s * SHORT_SHARE)
-        return warmup_s, max(time_s, WRITING_TIME_S) if place.phase == "writes" else time_s
-
-    def time_floor(self, floor: floors.Floor, place: Place, scenario: str) -> None:
-        timing = floor.time(place.callers, *self.seconds(floor, place))
-        self.keep(place, scenario, floor.key, floor.name, floor.caller, timing)
-
-    def try_to_time(self, system: System, place: Place, scenario: Scenario) -> None:
-        """One that fails takes no further part; the others' figures are not lost for it."""
-        try:
-            timing = self.time_system(system, place, scenario)
-        except Exception as failure:
-            told = f"{type(failure).__name__}: {failure}"[:500]
-            say(f"{system.name} ({system.caller}) fails: {told}")
-            where = f"{report.PHASES[place.phase]}; {report.callers_of(place.callers)}, {scenario.name}"
-            self.all.unavailable[f"{system.name} ({system.caller})"] = f"failed while it was timed ({where}): {told}"
-            self.all.systems.remove(system)
-        else:
-            self.keep(place, scenario.name, "", system.name, system.caller, timing)
-
-    def time_system(self, system: System, place: Place, scenario: Scenario) -> Timing:
+    def fill_scenario(self, place: Place, scenario: Scenario, due: Sequence[System | floors.Floor]) -> None:
+        """Those in slices before, between and after those that are timed at length, so that all meet the same moments."""
+        requests = requests_of(scenario, place.form)
+        in_turns = [Contestant(one, self.pace(one, place)) for one in due if is_in_slices(one)]
+        at_length = [one for one in due if isinstance(one, System) and not is_in_slices(one)]
+        for contestant in in_turns:
+            if isinstance(contestant.one, LicetInC):
+                contestant.one.walk_beside(walked_beside(scenario, place.form))
+        slices = max((contestant.pace.slices for contestant in in_turns), default=0)
         with ExitStack() as stack:
             if place.phase == "writes":
-                stack.enter_context(self.writer.writing(system.write_one))
-            requests = requests_of(scenario, place.form)
-            return system.time(requests, place.level, place.callers, *self.seconds(system, place))
+                self.write_for(in_turns, stack)
+            self.take_turns(in_turns, Contestant.warm_up, requests, place, scenario)
+            self.place(in_turns, place)  # whose connections are there now
+            for part, count in enumerate(spread_over(slices, len(at_length) + 1)):
+                for _ in range(count):
+                    self.take_turns(in_turns, Contestant.take_slice, requests, place, scenario)
+                if part < len(at_length):
+                    self.time_at_length(at_length[part], requests, place, scenario)
+        for contestant in in_turns:
+            if contestant.found:
+                self.keep(place, scenario.name, contestant.one, contestant.found)
 
-    def keep(self, place: Place, scenario: str, floor: str, name: str, caller: str, timing: Timing) -> None:
+    def write_for(self, in_turns: Sequence[Contestant], stack: ExitStack) -> None:
+        """All the while, and once: those in turns that are timed among writes share a store."""
+        writing = [contestant.one for contestant in in_turns if isinstance(contestant.one, System)]
+        if writing:
+            stack.enter_context(self.writer.writing(writing[0].write_one))
+
+    def place(self, in_turns: Sequence[Contestant], place: Place) -> None:
+        """One caller keeps to a processor. This process does so while it is timed alone, since others call from it."""
+        for contestant in in_turns:
+            others = [process for process in contestant.one.processes() if process != os.getpid()]
+            self.placement.put_callers(others, place.callers == 1)
+        if place.level == FULL:
+            self.placement.put_sessions(place.callers == 1)
+
+    def take_turns(
+        self,
+        in_turns: list[Contestant],
+        turn: Callable[[Contestant, Sequence[Request], Place], None],
+        requests: Sequence[Request],
+        place: Place,
+        scenario: Scenario,
+    ) -> None:
+        for contestant in list(in_turns):
+            with ExitStack() as stack:
+                if place.callers == 1 and os.getpid() in contestant.one.processes():
+                    stack.enter_context(self.placement.calling([os.getpid()]))
+                try:
+                    turn(contestant, requests, place)
+                except Exception as failure:
+                    in_turns.remove(contestant)
+                    self.fails(contestant.one, failure, place, scenario)
+
+    def time_at_length(self, system: System, requests: Sequence[Request], place: Place, scenario: Scenario) -> None:
+        pace = self.pace(system, place)
+        try:
+            with ExitStack() as stack:
+                if place.phase == "writes":
+                    stack.enter_context(self.writer.writing(system.write_one))
+                timing = system.time(requests, place.level, place.callers, pace.warmup_s, pace.time_s)
+        except Exception as failure:
+            self.fails(system, failure, place, scenario)
+        else:
+            self.keep(place, scenario.name, system, [timing])
+
+    def fails(self, one: System | floors.Floor, failure: Exception, place: Place, scenario: Scenario) -> None:
+        """It takes no further part; the others' figures are not lost for it."""
+        told = f"{type(failure).__name__}: {failure}"[:500]
+        say(f"{one.name} ({one.caller}) fails: {told}")
+        where = f"{report.PHASES[place.phase]}; {report.callers_of(place.callers)}, {scenario.name}"
+        self.all.unavailable[f"{one.name} ({one.caller})"] = f"failed while it was timed ({where}): {told}"
+        if isinstance(one, System):
+            self.all.systems.remove(one)
+        else:
+            self.all.floors.remove(one)
+
+    def keep(self, place: Place, scenario: str, one: System | floors.Floor, slices: Sequence[Timing]) -> None:
+        """slices: medians of those that were timed in turns stand one beside the other in the figures."""
         where = {"phase": place.phase, "callers": place.callers, "form": place.form, "scenario": scenario}
-        self.figures.append({**where, "floor": floor, "system": name, "caller": caller, **asdict(timing)})
+        floor = one.key if isinstance(one, floors.Floor) else ""
+        timed = asdict(joined(slices))
+        if len(slices) > 1:
+            timed["slices"] = [timing.median_ns for timing in slices]
+        if timed["walk_ns"]:
+            timed["walks"] = [timing.walk_ns for timing in slices]
+        self.figures.append({**where, "floor": floor, "system": one.name, "caller": one.caller, **timed})
+
+
+def is_in_slices(one: System | floors.Floor) -> bool:
+    return one.each_time if isinstance(one, floors.Floor) else one.in_slices
+
+
+def walked_beside(scenario: Scenario, form: str) -> list[Request]:
+    """What the walk is asked. Always varied requests, so that there is one floor, not one that knows its only request by
+    heart; but for the lookup, whose floor is that of the 109 documents."""
+    return requests_of(scenario, form if scenario.name == "lookup" else "varied")
 
 
 # ------------------------------------------------------------------- where, with what
@@ -400,6 +541,7 @@ def compare(settings: Settings) -> report.Result:
     with ExitStack() as stack:
         all_ = open_field(stack, settings)
         run = Run(all_, settings)
+        run.took["opening"] = time.monotonic() - began
         try:
             run.run()
         except KeyboardInterrupt:
@@ -419,7 +561,9 @@ def compare(settings: Settings) -> report.Result:
             "churn": len(all_.world.churn),
             "requests": {name: len(one.varied) for name, one in all_.world.scenarios.items()},
         },
+        "placement": run.placement.told,
         "took_s": round(time.monotonic() - began, 1),
+        "phases_s": {name: round(seconds, 1) for name, seconds in run.took.items()},
         "unavailable": all_.unavailable,
         "lacks": lacks,
         "notes": [*([QUICK] if settings.quick else []), *all_.notes],

@@ -1,14 +1,16 @@
-"""Times calls from Python: one caller or several threads, a warm-up, then a time in which every call counts."""
+"""Times calls from Python: one caller or several threads, a warm-up, then a time in which every call counts; and what
+slices of such times come to."""
 
 from __future__ import annotations
 
 import itertools
+import statistics
 import threading
 import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from systems.base import Timing
@@ -63,7 +65,7 @@ class Caller:
     function: Callable[..., Any]
     lists: Iterator[list[tuple[Any, ...]]]
     batch: int
-    samples: array[float]
+    samples: array[float] = field(default_factory=lambda: array("d"))
     seconds: float = 0.0
     failure: BaseException | None = None
 
@@ -105,25 +107,53 @@ def summary(callers: Sequence[Caller]) -> Timing:
     )
 
 
+class Timer:
+    """Callers that are timed once or again and again, one thread for each piece of work: a function and the arguments of
+    its calls. All begin at once, each at another place. What a call raises is raised by `time`."""
+
+    def __init__(self, work: Sequence[Work]) -> None:
+        batch = batch_of(calibrate(work[0]))
+        self.callers = [
+            Caller(function, batches(arguments, batch, len(arguments) * number // len(work)), batch)
+            for number, (function, arguments) in enumerate(work)
+        ]
+
+    def time(self, warmup_s: float, time_s: float) -> Timing:
+        callers = self.callers
+        start = threading.Barrier(len(callers))
+        for caller in callers:
+            caller.samples, caller.failure = array("d"), None
+        if len(callers) == 1:
+            callers[0].run(start, warmup_s, time_s)
+        else:
+            threads = [threading.Thread(target=caller.run, args=(start, warmup_s, time_s)) for caller in callers]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        failures = [caller.failure for caller in callers if caller.failure is not None]
+        for failure in failures:
+            if not isinstance(failure, threading.BrokenBarrierError):
+                raise failure
+        return summary(callers)
+
+
 def time_threads(work: Sequence[Work], warmup_s: float, time_s: float) -> Timing:
-    """One thread for each piece of work, a function and the arguments of its calls; all begin at once, each at another
-    place. What a call raises is raised here."""
-    batch = batch_of(calibrate(work[0]))
-    callers = [
-        Caller(function, batches(arguments, batch, len(arguments) * number // len(work)), batch, array("d"))
-        for number, (function, arguments) in enumerate(work)
-    ]
-    start = threading.Barrier(len(callers))
-    if len(callers) == 1:
-        callers[0].run(start, warmup_s, time_s)
-    else:
-        threads = [threading.Thread(target=caller.run, args=(start, warmup_s, time_s)) for caller in callers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    failures = [caller.failure for caller in callers if caller.failure is not None]
-    for failure in failures:
-        if not isinstance(failure, threading.BrokenBarrierError):
-            raise failure
-    return summary(callers)
+    return Timer(work).time(warmup_s, time_s)
+
+
+def joined(slices: Sequence[Timing]) -> Timing:
+    """What they come to: medians of their medians and percentiles, calls a second by the mean."""
+    return Timing(
+        median_ns=statistics.median(one.median_ns for one in slices),
+        p99_ns=statistics.median(one.p99_ns for one in slices),
+        per_second=statistics.fmean(one.per_second for one in slices),
+        calls=sum(one.calls for one in slices),
+        batch=max(one.batch for one in slices),
+        walk_ns=statistics.median(one.walk_ns for one in slices),
+    )
+
+
+def spread_over(count: int, parts: int) -> list[int]:
+    """In parts as equal as can be."""
+    return [count * (part + 1) // parts - count * part // parts for part in range(parts)]

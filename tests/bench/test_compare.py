@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "bench" / "compare"))
 
 import measure  # noqa: E402 (bench/compare is no package)
 import report  # noqa: E402
-from systems.base import Bulk, Check, Lookup  # noqa: E402
+from systems.base import Bulk, Check, Lookup, Timing  # noqa: E402
 from systems.program import line_of  # noqa: E402
 from world import Described, generator, make_world  # noqa: E402
 
@@ -103,6 +103,22 @@ def test_what_a_caller_raises_ends_the_timing():
         measure.time_threads([(accept, [(1,)]), (refuse, [(1,)])], 0, 5)
 
 
+def test_a_timer_goes_on_with_the_requests_where_the_slice_before_ended():
+    asked: list[int] = []
+    timer = measure.Timer([(asked.append, [(number,) for number in range(10)])])
+    asked.clear()
+    first = timer.time(0, 0.002)
+    at = len(asked)
+    timer.time(0, 0.002)
+    assert first.calls == at
+    assert {(after - before) % 10 for before, after in zip(asked, asked[1:])} == {1}
+
+
+def test_slices_come_to_the_medians_of_their_medians_and_the_mean_of_their_rates():
+    slices = [Timing(median, 10 * median, 1e9 / median, 7, 3, walk) for median, walk in ((4, 2), (2, 1), (1000, 900))]
+    assert measure.joined(slices) == Timing(4, 40, (0.25e9 + 0.5e9 + 1e6) / 3, 21, 3, 2)
+
+
 # ------------------------------------------------------------------- the report
 
 
@@ -110,6 +126,11 @@ def figure(system: str, caller: str, median_ns: float, **place: object) -> repor
     where = {"phase": "idle", "callers": 1, "form": "varied", "scenario": "nested", "floor": "", **place}
     measured = {"median_ns": median_ns, "p99_ns": 2 * median_ns, "per_second": 1e9 / median_ns, "calls": 9, "batch": 1}
     return {**where, "system": system, "caller": caller, **measured}
+
+
+def in_slices(one: report.Figure, *slices: float, walks: tuple[float, ...] = ()) -> report.Figure:
+    """Timed in turns with others."""
+    return {**one, "slices": list(slices), **({"walks": list(walks), "walk_ns": walks[0]} if walks else {})}
 
 
 @pytest.fixture
@@ -131,6 +152,8 @@ def result():
         "command": "python bench/compare",
         "commit": "abc",
         "took_s": 65.4,
+        "phases_s": {"opening": 12.4, "idle": 53},
+        "placement": "Everything runs on a processor.",
         "machine": {"processor": "a processor", "processors": "2"},
         "versions": {"SpiceDB": "v1.56.2"},
         "settings": {
@@ -170,6 +193,99 @@ def test_bounds_are_held_or_missed_by_the_printed_figures(result):
     assert "from C, full: round trips, nested 1.20 <= 1.50 held" in lines
     assert "from C, prefetching: round trips, nested 5.20 <= 5.00 MISSED" in lines
     assert "5 held, 3 missed" in lines
+
+
+def claims(result: report.Result, *figures: report.Figure) -> list[str]:
+    """The lines about bounds, of these figures alone."""
+    return [" ".join(line.split()) for line in report.bounds({**result, "figures": list(figures)})]
+
+
+def test_from_c_it_is_walks_of_the_same_moments_that_are_judged_and_times_stand_beside(result):
+    direct = figure("licet", "C", 200, phase="default", scenario="direct")
+    lines = claims(result, in_slices(direct, 200, 200, 120, walks=(50, 50, 30)))
+    assert "from C, default, direct: walks 4.00 <= 4.29 held" in lines
+    assert "from C, default, direct: ns 200 <= 150 (missed)" in lines
+    assert "0 of 1 held in ns" in lines
+    assert lines[-1] == "1 held, 0 missed"
+    lines = claims(result, in_slices({**direct, "median_ns": 140}, 140, 140, 140, walks=(30, 30, 30)))
+    assert "from C, default, direct: walks 4.67 <= 4.29 MISSED" in lines
+    assert "from C, default, direct: ns 140 <= 150 (held)" in lines
+    assert lines[-1] == "0 held, 1 missed"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "walks"), [("direct", 4.29), ("nested", 10.9), ("denied", 10.9), ("bulk", 3.57), ("lookup", 100)]
+)
+def test_the_bounds_in_walks_are_those_in_nanoseconds_over_the_walks_of_the_machine_they_were_set_on(
+    result, scenario, walks
+):
+    lines = claims(result, in_slices(figure("licet", "C", 1, phase="default", scenario=scenario), 1, 1, walks=(1, 1)))
+    assert f"from C, default, {scenario}: walks 1.00 <= {report.digits(walks)} held" in lines
+
+
+def test_round_trips_are_counted_slice_by_slice(result):
+    lines = claims(
+        result,
+        in_slices(figure("SELECT 1, prepared", "C", 9_000, floor="round_trip"), 90_000, 9_000, 9_000),
+        in_slices(figure("licet", "C", 99_000), 99_000, 11_000, 12_600),
+    )
+    assert "from C, full: round trips, nested 1.22 <= 1.50 held" in lines
+
+
+def test_what_is_not_of_the_same_moments_is_compared_by_its_medians(result):
+    lines = claims(
+        result,
+        in_slices(figure("SELECT 1, prepared", "C", 50_000, floor="round_trip"), 50_000, 50_000),
+        in_slices(figure("licet", "C", 100_000), 100_000, 100_000, 200_000),
+    )
+    assert "from C, full: round trips, nested 2.00 <= 1.50 MISSED" in lines
+
+
+def test_python_and_lua_may_take_250_ns_more_than_c_in_the_same_moments(result):
+    lines = claims(
+        result,
+        in_slices(figure("licet", "C", 300, phase="default"), 300, 600, 900),
+        in_slices(figure("licet", "Python", 400, phase="default"), 400, 700, 2_000),
+        in_slices(figure("licet", "LuaJIT", 700, phase="default"), 551, 851, 1_151),
+    )
+    assert "from Python, default, nested: ns over C for each answer 100 <= 250 held" in lines
+    assert "from LuaJIT, default, nested: ns over C for each answer 251 <= 250 MISSED" in lines
+
+
+def test_after_the_churn_times_are_those_of_an_engine_whose_database_was_spared(result):
+    churned = {"phase": "churned"}
+    lines = claims(
+        result,
+        in_slices(figure("licet", "C", 80_000, **churned), 80_000, 140_000, 80_000),
+        in_slices(figure("licet, no churn", "C", 80_000, **churned), 80_000, 100_000, 64_000),
+        figure("licet", "C", 8_000),
+    )
+    assert "from C, full, nested: after the churn, times without 1.25 <= 1.20 MISSED" in lines
+
+
+def test_the_walk_is_a_row_of_the_table_at_the_default_consistency(result):
+    walked = in_slices(figure("licet", "C", 300, phase="default"), 300, 300, walks=(50, 60))
+    lines = report.table([walked], {"phase": "default", "callers": 1, "form": "varied"})
+    assert [line.split() for line in lines] == [
+        ["system", "from", "median", "p99", "calls/s", "SpiceDB/it", "walks"],
+        ["nested", "licet", "C", "300", "ns", "600", "ns", "3,333,333", "5.50"],
+        ["a", "walk", "by", "hand", "C", "50.0", "ns", "1.00"],
+    ]
+
+
+def test_the_report_says_where_callers_ran_and_what_took_how_long(result):
+    lines = report.text_of(result).splitlines()
+    assert "took opening 12 s, idle 53 s" in lines
+    assert "Everything runs on a processor." in lines
+
+
+def test_slices_are_spread_evenly_before_between_and_after_the_others():
+    assert [measure.spread_over(count, parts) for count, parts in ((5, 1), (5, 2), (7, 3), (2, 4))] == [
+        [5],
+        [2, 3],
+        [2, 2, 3],
+        [0, 1, 0, 1],
+    ]
 
 
 def test_the_report_names_what_was_not_there_and_what_can_not_be_expressed(result):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 if TYPE_CHECKING:
+    from measure import Timer
     from world import World
 
 SCENARIOS = ("direct", "nested", "denied", "bulk", "lookup")
@@ -55,6 +56,7 @@ class Timing:
     per_second: float
     calls: int
     batch: int = 1  # calls that were timed together
+    walk_ns: float = 0.0  # one walk by hand (bench/support/walk.h), timed in turns with the calls; 0: there was none
 
 
 class System:
@@ -72,6 +74,14 @@ class System:
 
     # Which numbers of callers make sense: one thread of an interpreter that knows no others has one.
     most_callers = 8
+
+    # Timed in short slices, in turns with the others that are, so that all of them meet the same moments. Not for what
+    # has a cache that is filled anew now and then, which it would have to do again in every slice.
+    in_slices = False
+
+    def processes(self) -> list[int]:
+        """Those whose threads call, if they are to keep to one processor while there is one caller."""
+        return []
 
     def open(self, world: World) -> None:
         """Takes the schema and all relationships. Raises Unavailable."""
@@ -107,6 +117,9 @@ class InPython(System):
 
     caller = "Python"
 
+    _timed: tuple[object, ...] = ()
+    _timer: Timer | None = None
+
     def prepared(
         self, requests: Sequence[Request], consistency: str, caller: int
     ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
@@ -118,7 +131,10 @@ class InPython(System):
     def time(
         self, requests: Sequence[Request], consistency: str, callers: int, warmup_s: float, time_s: float
     ) -> Timing:
-        from measure import time_threads
+        from measure import Timer
 
-        work = [self.prepared(requests, consistency, number) for number in range(callers)]
-        return time_threads(work, warmup_s, time_s)
+        wanted = (requests, consistency, callers)
+        if self._timer is None or self._timed != wanted:
+            self._timer = Timer([self.prepared(requests, consistency, number) for number in range(callers)])
+            self._timed = wanted
+        return self._timer.time(warmup_s, time_s)

@@ -90,6 +90,7 @@ class HandWritten(Program):
     lacks = "Written by hand for this one schema and its depth; checks alone."
     scenarios = frozenset({"direct", "nested", "denied"})
     consistencies = frozenset({FULL})
+    in_slices = True
 
     def __init__(self, tables: PlainTables) -> None:
         super().__init__()
@@ -110,13 +111,16 @@ class Floor:
     key = name = caller = ""
     levels: frozenset[str] = frozenset({FULL, DEFAULT})
     most_callers = 8
-    each_time = False  # measured again beside each scenario
+    each_time = False  # measured again beside each scenario, in slices
 
     def open(self, world: World) -> None:
         """Raises Unavailable."""
 
     def time(self, callers: int, warmup_s: float, time_s: float) -> Timing:
         raise NotImplementedError
+
+    def processes(self) -> list[int]:
+        return []
 
     def close(self) -> None:
         """Twice is fine."""
@@ -141,6 +145,9 @@ class Statement(Floor):
 
     def time(self, callers: int, warmup_s: float, time_s: float) -> Timing:
         return self.program.time(self.requests, FULL, callers, warmup_s, time_s)
+
+    def processes(self) -> list[int]:
+        return self.program.processes()
 
     def close(self) -> None:
         self.program.close()

@@ -6,10 +6,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from prepare import BUILD, PROGRAM, ROOT
-from systems.base import Unavailable
+from systems.base import FULL, Answer, Request, Unavailable
 from systems.licet_store import LicetStore
 from systems.program import Program
 from world import World
@@ -17,7 +18,12 @@ from world import World
 SUPPORT = ROOT / "bench" / "support"
 
 
+WALK = "walk"  # a level of bench/caller.c: what is asked is not the engine but the walk by hand
+
+
 class OnStore(Program):
+    in_slices = True
+
     def __init__(self, store: LicetStore) -> None:
         super().__init__()
         self.store = store
@@ -27,11 +33,41 @@ class OnStore(Program):
 
 
 class LicetInC(OnStore):
+    """With the walk by hand in the same program (bench/support/walk.h), which the bounds of what is called from C are judged
+    by."""
+
     name, caller = "licet", "C"
 
     def open(self, world: World) -> None:
         self.store.open(world)
         self.start([str(PROGRAM), "{folder}", "follow", self.store.uri])
+        assert self.process is not None
+        self.process.write("relationships", world.relationships)
+        self.process.ask("walk relationships")
+
+    def walk_beside(self, requests: Sequence[Request]) -> None:
+        """From now on, where there is one caller at the default consistency."""
+        assert self.process is not None
+        self.process.give(requests, "floor")
+
+    def walked(self, requests: Sequence[Request]) -> list[Answer]:
+        return self.answers(requests, WALK)
+
+
+class LicetSpared(OnStore):
+    """On a database of its own that there is no churn in, so that what the churn did can be seen in one moment."""
+
+    name, caller = "licet, no churn", "C"
+    consistencies = frozenset({FULL})
+    most_callers = 1
+
+    def open(self, world: World) -> None:
+        self.store.open(world)
+        self.start([str(PROGRAM), "{folder}", "follow", self.store.uri])
+
+    def close(self) -> None:
+        super().close()
+        self.store.close()
 
 
 class LicetPrefetching(OnStore):
@@ -39,7 +75,7 @@ class LicetPrefetching(OnStore):
     asks the database just the same."""
 
     name, caller = "licet, prefetch", "C"
-    consistencies = frozenset({"full"})
+    consistencies = frozenset({FULL})
 
     def open(self, world: World) -> None:
         self.store.open(world)
@@ -89,6 +125,7 @@ class InLua(Program):
 
 class LicetInLua(InLua):
     name = "licet"
+    in_slices = True
 
     def __init__(self, store: LicetStore, lua: str) -> None:
         super().__init__(lua)

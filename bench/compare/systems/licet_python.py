@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ HAS = licet.Permissionship.HAS_PERMISSION
 
 class LicetInPython(InPython):
     name = "licet"
+    in_slices = True
 
     def __init__(self, store: LicetStore) -> None:
         self.store = store
@@ -28,6 +30,9 @@ class LicetInPython(InPython):
         self.store.open(world)
         self.engine = licet.open(self.store.uri, mode="follow", **PATIENCE)
         self.engine.await_ready(60)
+
+    def processes(self) -> list[int]:
+        return [os.getpid()]
 
     def function(self, request: Request, consistency: str) -> Callable[..., Any]:
         """What an application would call, down to reading the answer; only what is not the default is said."""

@@ -18,15 +18,15 @@ WRITE = "SELECT licet.write(jsonb_build_object('updates', jsonb_build_array(json
 class LicetStore:
     """Made once, by whoever opens it first."""
 
-    def __init__(self, postgres: Postgres) -> None:
-        self.postgres = postgres
+    def __init__(self, postgres: Postgres, database: str = DATABASE) -> None:
+        self.postgres, self.database = postgres, database
         self.uri = ""
         self._writer: psycopg.Connection | None = None
 
     def open(self, world: World) -> None:
         if self.uri:
             return
-        uri = self.postgres.make_database(DATABASE)
+        uri = self.postgres.make_database(self.database)
         try:
             licet.migrate(uri)
         except licet.Unsupported as failure:
@@ -34,7 +34,7 @@ class LicetStore:
         with licet.open(uri, mode="prefetch", write_timeout_ms=60_000) as engine:
             engine.write_schema(world.schema)
             engine.import_relationships(world.relationships)
-        self.postgres.settle(DATABASE)
+        self.postgres.settle(self.database)
         self._writer = psycopg.connect(uri, autocommit=True)
         self.uri = uri
 

@@ -37,7 +37,7 @@ class Process:
         """A `{folder}` in the command stands for the folder."""
         self._folder = tempfile.TemporaryDirectory(prefix="licet-compare-")
         self._log = tempfile.TemporaryFile()
-        self._written: Sequence[Request] | None = None
+        self._written: dict[str, Sequence[Request]] = {}
         try:
             self._process = subprocess.Popen(
                 [word.format(folder=self._folder.name) if word == "{folder}" else word for word in command],
@@ -65,13 +65,20 @@ class Process:
             raise RuntimeError(f"{command}: {self._log.read().decode(errors='replace').strip()[-2000:]}")
         return json.loads(told)
 
-    def give(self, requests: Sequence[Request]) -> None:
-        """Nothing, when it has them already."""
-        if requests != self._written:
-            text = "".join(line_of(request) + "\n" for request in requests)
-            (Path(self._folder.name) / "requests").write_text(text, encoding="utf-8")
-            self.ask("requests requests")
-            self._written = requests
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def write(self, name: str, lines: Sequence[str]) -> None:
+        """A file of its folder."""
+        (Path(self._folder.name) / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+    def give(self, requests: Sequence[Request], command: str = "requests") -> None:
+        """By a command with the name of a file. Nothing, when it has them already."""
+        if requests != self._written.get(command):
+            self.write(command, [line_of(request) for request in requests])
+            self.ask(f"{command} {command}")
+            self._written[command] = requests
 
     def close(self) -> None:
         self._process.communicate()
@@ -87,6 +94,9 @@ class Program(System):
 
     def start(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.process = Process(command, environment)
+
+    def processes(self) -> list[int]:
+        return [self.process.pid] if self.process is not None else []
 
     def answers(self, requests: Sequence[Request], consistency: str) -> list[Answer]:
         assert self.process is not None
