@@ -34,7 +34,7 @@ static void observe(void *argument)
     pthread_sigmask(SIG_SETMASK, NULL, &o->blocked);
     o->number       = lic_thread_number();
     o->number_again = lic_thread_number();
-    for (int i = 0; i < 1000 && strcmp(o->name, "licet-test") != 0; i++) {
+    for (int i = 0; i < 60000 && strcmp(o->name, "licet-test") != 0; i++) {
         pthread_getname_np(pthread_self(), o->name, sizeof o->name);
         lic_sleep_us(1000);
     }

@@ -214,6 +214,9 @@ static void a_write_is_done_once_whatever_byte_of_its_answer_is_lost(void **stat
     world_end(&w);
 }
 
+/* The last second is for questions: time enough, on a busy machine too, for a connection and an answer. */
+enum { WRITE_MS = 4000, ASK_MS = 1000, SLACK_MS = 5000 };
+
 static void a_write_whose_answer_never_comes_is_found_to_be_done(void **state)
 {
     lic_pg_commit commit;
@@ -222,13 +225,13 @@ static void a_write_whose_answer_never_comes_is_found_to_be_done(void **state)
     world         w;
 
     (void)state;
-    world_begin(&w, 1000);
+    world_begin(&w, WRITE_MS);
     one = writing_of(&w, "warm", PG_PROXY_PASS, 0);
     assert_int_equal(write_through(&one, &commit, NULL), LICET_OK);
     one   = writing_of(&w, "held", PG_PROXY_HOLD, 0);
     begun = lic_monotonic_ms();
     assert_int_equal(write_through(&one, &commit, NULL), LICET_OK);
-    assert_true(lic_monotonic_ms() - begun >= 750 && lic_monotonic_ms() - begun <= 1100);
+    assert_in_range(lic_monotonic_ms() - begun, WRITE_MS - ASK_MS, WRITE_MS + SLACK_MS);
     assert_int_equal(one.runs, 1);
     assert_string_equal(ask(&w, "SELECT count(*) FROM {schema}.rel"), "2");
     world_end(&w);
@@ -243,23 +246,30 @@ static void a_write_of_which_nobody_can_tell_is_said_to_be_one(void **state)
     world         w;
 
     (void)state;
-    world_begin(&w, 1000);
+    world_begin(&w, WRITE_MS);
     one      = writing_of(&w, "lost", PG_PROXY_CUT, 0);
     one.then = PG_PROXY_GOODBYE;
     begun    = lic_monotonic_ms();
     assert_int_equal(write_through(&one, &commit, &error), LICET_UNAVAILABLE);
-    assert_true(lic_monotonic_ms() - begun >= 900 && lic_monotonic_ms() - begun <= 1200);
+    assert_in_range(lic_monotonic_ms() - begun, WRITE_MS - 100, WRITE_MS + SLACK_MS);
     error_is(error, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "MAY_HAVE_BEEN_APPLIED",
              "Postgres did not say in time whether the write was committed: it may have been applied");
     assert_string_equal(commit.token.text, "");
     world_end(&w);
 }
 
-static void ring_soon(void *argument)
+/* The answer to the write is there, but is not passed on. */
+static bool is_held(pg_proxy *proxy)
+{
+    return proxy->action == PG_PROXY_HOLD && proxy->at > 0 && proxy->count > proxy->at;
+}
+
+static void ring_when_held(void *argument)
 {
     world *w = argument;
 
-    lic_sleep_us(1000000); /* the COMMIT is on its way by then */
+    while (!is_held(&w->proxy))
+        lic_sleep_us(1000);
     lic_pg_bell_ring(&w->store.bell);
 }
 
@@ -274,7 +284,7 @@ static void closing_in_the_middle_of_a_write_says_that_nobody_knows(void **state
     (void)state;
     world_begin(&w, 20000);
     one = writing_of(&w, "held", PG_PROXY_HOLD, 0);
-    assert_true(lic_thread_start(&thread, "ringer", ring_soon, &w));
+    assert_true(lic_thread_start(&thread, "ringer", ring_when_held, &w));
     assert_int_equal(write_through(&one, &commit, &error), LICET_CLOSED);
     lic_thread_join(thread);
     error_is(error, LICET_CLOSED, LICET_KIND_MISUSE, "MAY_HAVE_BEEN_APPLIED",

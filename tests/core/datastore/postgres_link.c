@@ -28,8 +28,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* What a call may take beyond its deadline, on a machine that is busy with other tests. */
-#define SLACK_MS 250
+/* What a call may take beyond its deadline, on a machine that is busy with other work. Whoever misses a deadline here
+ * waits for something that takes longer than this: for LONG, for the server's own limit, or for ever. */
+#define SLACK_MS 8000
 
 #define ONE_SECOND ((lic_pg_wait){ lic_monotonic_ms() + 1000, NULL })
 #define QUIET_MS 10000u
@@ -271,11 +272,9 @@ static void a_server_that_hangs_up_or_makes_noise_is_unavailable(void **state)
     (void)state;
     pg_proxy_start(&proxy, NULL);
     pg_proxy_plan(&proxy, PG_PROXY_GOODBYE, 0);
-    assert_open_fails(&proxy, in_ms(5000), 0, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
-                      "no connection to Postgres...");
+    assert_open_fails(&proxy, LONG, 0, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "no connection to Postgres...");
     pg_proxy_plan(&proxy, PG_PROXY_NOISE, 0);
-    assert_open_fails(&proxy, in_ms(5000), 0, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
-                      "no connection to Postgres...");
+    assert_open_fails(&proxy, LONG, 0, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE, "no connection to Postgres...");
     pg_proxy_stop(&proxy);
 }
 
@@ -286,7 +285,7 @@ static void where_nobody_listens_the_reason_is_told_without_the_string(void **st
     (void)state;
     pg_proxy_start(&proxy, NULL);
     pg_proxy_stop(&proxy);
-    assert_open_fails(&proxy, in_ms(5000), 0, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
+    assert_open_fails(&proxy, LONG, 0, LICET_UNAVAILABLE, LICET_KIND_UNAVAILABLE,
                       "no connection to Postgres: \"No such file or directory\"");
 }
 
@@ -731,7 +730,7 @@ static void a_notification_is_noticed_once(void **state)
 {
     lic_pg_link *link  = open_link();
     lic_pg_link *other = open_with(&usual);
-    uint64_t     until = lic_monotonic_ms() + 10000;
+    uint64_t     until = lic_monotonic_ms() + 60000;
 
     (void)state;
     command(link, "LISTEN licet_test");
@@ -770,15 +769,19 @@ static void a_deadline_is_kept_and_loses_the_link(void **state)
     close_link(link);
 }
 
+#define LATE "hashtextextended('licet test: a late answer', 0)"
+
 static void an_answer_that_is_late_can_still_be_received(void **state)
 {
-    static const lic_pg_statement slow = { .name = "slow", .sql = "SELECT 7::int8, pg_sleep(0.2)" };
-    lic_pg_link                  *link = open_link();
+    static const lic_pg_statement slow  = { .name = "slow", .sql = "SELECT 7::int8, pg_advisory_lock(" LATE ")" };
+    lic_pg_link                  *link  = open_link();
+    lic_pg_link                  *other = open_with(&usual);
     PGresult                     *result;
     licet_error                  *error = NULL;
     int64_t                       number;
 
     (void)state;
+    command(other, "SELECT pg_advisory_lock(" LATE ")");
     done(lic_pg_send(link, &slow, NULL, LONG, &error), &error);
     for (size_t i = 0; i < 2; i++) {
         failed(lic_pg_receive(link, i == 0 ? (lic_pg_wait){ 0, NULL } : in_ms(20), &result, &error), &error,
@@ -788,6 +791,7 @@ static void an_answer_that_is_late_can_still_be_received(void **state)
     }
     failed(run(link, "SELECT 1", LONG, &result, &error), &error, LICET_MISUSE, LICET_KIND_MISUSE,
            "the connection to Postgres is busy");
+    command(other, "SELECT pg_advisory_unlock(" LATE ")");
     done(lic_pg_receive(link, LONG, &result, &error), &error);
     assert_true(lic_pg_get_i64(result, 0, 0, &number));
     assert_int_equal(number, 7);
@@ -795,12 +799,13 @@ static void an_answer_that_is_late_can_still_be_received(void **state)
     failed(lic_pg_receive(link, LONG, &result, &error), &error, LICET_MISUSE, LICET_KIND_MISUSE,
            "nothing was asked of Postgres");
     assert_true(lic_pg_link_is_idle(link));
+    lic_pg_link_close(other);
     close_link(link);
 }
 
 static void the_server_s_own_timeout_keeps_the_link(void **state)
 {
-    const lic_pg_settings hasty = { .schema = LICET_STR_INIT("licet"), .statement_timeout_ms = 50 };
+    const lic_pg_settings hasty = { .schema = LICET_STR_INIT("licet"), .statement_timeout_ms = 2000 };
     lic_pg_link          *link;
     PGresult             *result;
     licet_error          *error = NULL;
@@ -908,7 +913,7 @@ static void signals_every_200_microseconds_change_nothing(void **state)
 
 static void terminate(lic_pg_link *link, const char *application)
 {
-    PQclear(ask_about(link, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1",
+    PQclear(ask_about(link, "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = $1",
                       application));
 }
 
@@ -997,7 +1002,7 @@ static void closing_says_goodbye(void **state)
 {
     lic_pg_link *other = open_link();
     lic_pg_link *link  = open_named("licet_test_leaver");
-    uint64_t     until = lic_monotonic_ms() + 10000;
+    uint64_t     until = lic_monotonic_ms() + 60000;
 
     (void)state;
     assert_int_equal(sessions_named(other, "licet_test_leaver"), 1);
@@ -1221,7 +1226,7 @@ static void a_copy_that_is_closed_has_not_been(void **state)
     lic_pg_link *other = open_link();
     lic_pg_link *link  = open_named("licet_test_copier");
     licet_error *error = NULL;
-    uint64_t     until = lic_monotonic_ms() + 10000;
+    uint64_t     until = lic_monotonic_ms() + 60000;
 
     (void)state;
     command(other, "CREATE TABLE public.licet_test_copied (x int8)");

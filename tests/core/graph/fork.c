@@ -111,7 +111,7 @@ static void a_fork_in_the_middle_of_a_merge_is_fine(void **state)
     if (UNDER_TSAN)
         skip();
     world_open(&w, (lic_graph_options){ .min_history_changes = 50, .merge_changes = 50 });
-    for (int i = 0; i < FORKS; i++) {
+    for (int i = 0; i < FORKS || (sizes_of(w.graph).merges <= 1 && i < 100 * FORKS); i++) {
         write_edges(w.graph, count, count + 101 + (uint32_t)i);
         count += 101 + (uint32_t)i;
         fork_and_check(&w, count);
