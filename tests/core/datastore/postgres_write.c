@@ -625,7 +625,6 @@ static void a_write_whose_connection_breaks_before_it_was_done_is_written_all_th
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, "document:d#viewer@user:a");
-    d.tables.options.write_timeout_ms = 60000;
     open_engine(&d, &w.world, 20);
     hold_row(&d);
     assert_true(lic_thread_start(&thread, "writer", touch_line, &w));
@@ -746,7 +745,6 @@ static void writers_of_the_same_relationships_all_get_through(void **state)
 
     (void)state;
     database_open(&d, WORLD_SCHEMA, NULL);
-    d.tables.options.write_timeout_ms = 60000; /* the server finds a deadlock after a second only */
     for (int i = 0; i < 2; i++)
         open_engine(&d, &engines[i], 20);
     for (int i = 0; i < RACERS; i++) {

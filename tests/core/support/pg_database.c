@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PATIENCE_MS 60000 /* of engines on a machine with much other work */
+
 static const char PLACE[] = "{schema}";
 
 const char *pg_server(void)
@@ -32,7 +34,9 @@ void pg_database_begin(pg_database *d)
     d->connection = PQconnectdb(pg_server());
     assert_int_equal(PQstatus(d->connection), CONNECTION_OK);
     snprintf(d->schema, sizeof d->schema, "licet_test_%d_%d", (int)getpid(), ++number);
-    d->options.postgres_schema = text_of(d->schema);
+    d->options.postgres_schema  = text_of(d->schema);
+    d->options.wait_timeout_ms  = PATIENCE_MS;
+    d->options.write_timeout_ms = PATIENCE_MS;
     pg_ask(d, "SET client_min_messages = warning");
 }
 

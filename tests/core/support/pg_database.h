@@ -21,7 +21,7 @@
 typedef struct pg_database {
     PGconn       *connection; /* the application's own */
     char          schema[40]; /* no other test has it */
-    licet_options options;    /* of the engines that are opened here: they name the schema */
+    licet_options options;    /* of the engines that are opened here: they name the schema, and wait for long */
 } pg_database;
 
 /* The server's connection string; where there is none, says so and skips the test. */
