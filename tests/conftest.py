@@ -38,5 +38,5 @@ def postgres_schema(postgres_uri: str) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(_numbers)}"
     yield name
     with psycopg.connect(postgres_uri, autocommit=True) as connection:
-        connection.execute("SET lock_timeout = '10s'")
+        connection.execute("SET lock_timeout = '60s'")
         connection.execute(f'DROP SCHEMA IF EXISTS "{name}" CASCADE')

@@ -23,6 +23,9 @@ STORES = (MEMORY, "postgres-follow", "postgres-prefetch")
 COLLECT = "LICET_TEST_COLLECT"
 WINDOW_MS = 1000  # that garbage is kept then
 
+# Of engines on Postgres, on a machine that does much else too.
+PATIENCE = {"wait_timeout_ms": 60_000, "write_timeout_ms": 60_000}
+
 # Tables of more, with their indexes, are truncated, which takes longer than to delete a few rows.
 LARGE_BYTES = 4 << 20
 
@@ -174,7 +177,7 @@ def open(**options: Any) -> licet.Engine | Engine:
     mode = name.partition("-")[2]
     if os.environ.get(COLLECT):
         options.setdefault("gc_window_ms", WINDOW_MS)
-    return Engine(licet.open(pool.conninfo, postgres_schema=schema, mode=mode, **options), schema)
+    return Engine(licet.open(pool.conninfo, postgres_schema=schema, mode=mode, **{**PATIENCE, **options}), schema)
 
 
 def plain(engine: licet.Engine | Engine) -> licet.Engine:

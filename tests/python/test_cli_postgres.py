@@ -7,6 +7,7 @@ import json
 import licet as module
 import pytest
 from conftest import RELATIONSHIPS, SCHEMA
+from stores import PATIENCE
 from test_cli import licet
 
 
@@ -19,7 +20,7 @@ def db(postgres_uri, postgres_schema):
 
 @pytest.fixture
 def world(db):
-    with module.open(db[1], postgres_schema=db[3]) as engine:
+    with module.open(db[1], postgres_schema=db[3], **PATIENCE) as engine:
         engine.write_schema(SCHEMA)
         engine.touch(*RELATIONSHIPS)
     return db
@@ -64,7 +65,7 @@ def test_what_tends_a_database_needs_one(tmp_path, command):
 
 
 def test_an_import_with_a_name_says_how_far_it_came_and_goes_on(tmp_path, db):
-    with module.open(db[1], postgres_schema=db[3]) as engine:
+    with module.open(db[1], postgres_schema=db[3], **PATIENCE) as engine:
         engine.write_schema(SCHEMA)
     command = ("relationships", "import", *db, "--resume", "users", "--batch-size", "2", "users.txt")
     status = ("relationships", "import-status", *db, "users")

@@ -337,7 +337,7 @@ def test_closing_while_other_threads_work():
         time.sleep(0.01)
         engine.close()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
             assert not thread.is_alive()
         assert strange == []
 

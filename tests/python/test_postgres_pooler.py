@@ -15,6 +15,7 @@ import licet
 import psycopg
 import pytest
 from conftest import RELATIONSHIPS, SCHEMA
+from stores import PATIENCE
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -52,7 +53,7 @@ def binary() -> str:
     return found
 
 
-def wait_until_answers(conninfo: str, process: subprocess.Popen[bytes], seconds: float = 30) -> None:
+def wait_until_answers(conninfo: str, process: subprocess.Popen[bytes], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while True:
         try:
@@ -106,7 +107,7 @@ def pooled(postgres_uri: str) -> Iterator[Pooled]:
 
 @pytest.fixture(params=["follow", "prefetch"])
 def engine(pooled: Pooled, request: pytest.FixtureRequest) -> Iterator[licet.Engine]:
-    with licet.open(pooled.conninfo, mode=request.param) as engine:
+    with licet.open(pooled.conninfo, mode=request.param, **PATIENCE) as engine:
         engine.write_schema(SCHEMA)
         engine.touch(*RELATIONSHIPS)
         yield engine
@@ -194,7 +195,7 @@ def test_a_server_that_another_one_replaces_behind_the_pooler_is_noticed(pooled,
     for _ in range(50):  # what the token names has happened again, otherwise
         pooled.server.psql("SELECT pg_current_xact_id()")
 
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while True:
         try:
             lost = may(engine, "lost", "ada")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import licet
 import pytest
 from conftest import RELATIONSHIPS, SCHEMA
+from stores import PATIENCE
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def tables(postgres_uri: str, postgres_schema: str) -> dict[str, str]:
 
 @pytest.fixture
 def engine(tables: dict[str, str]) -> Iterator[licet.Engine]:
-    with licet.open(**tables, mode="prefetch") as engine:
+    with licet.open(**tables, **PATIENCE, mode="prefetch") as engine:
         engine.write_schema(SCHEMA)
         engine.touch(*RELATIONSHIPS)
         yield engine
@@ -33,7 +34,7 @@ LESS = SCHEMA.replace("  relation banned: user\n", "").replace(" - banned", "")
 
 
 def test_an_export_is_that_of_an_engine_that_follows(engine, tables):
-    with licet.open(**tables, mode="follow") as follower:
+    with licet.open(**tables, **PATIENCE, mode="follow") as follower:
         expected = sorted(texts(follower.export_relationships(consistency=licet.FULL)))
     assert expected == sorted(RELATIONSHIPS)
     assert sorted(texts(engine.export_relationships())) == expected
@@ -42,7 +43,7 @@ def test_an_export_is_that_of_an_engine_that_follows(engine, tables):
 
 @pytest.mark.parametrize("schema", [MORE, LESS, SCHEMA])
 def test_the_impact_of_a_schema_is_that_of_an_engine_that_follows(engine, tables, schema):
-    with licet.open(**tables, mode="follow") as follower:
+    with licet.open(**tables, **PATIENCE, mode="follow") as follower:
         expected = sorted(map(repr, follower.schema_impact(schema, consistency=licet.FULL)))
     assert sorted(map(repr, engine.schema_impact(schema))) == expected
     assert (expected == []) == (schema == SCHEMA)
@@ -77,7 +78,7 @@ def test_a_schema_is_refused_with_the_words_of_memory(engine):
 
 
 def test_what_was_committed_beside_it_stands_against_a_schema(engine, tables):
-    with licet.open(**tables, mode="prefetch") as other:
+    with licet.open(**tables, **PATIENCE, mode="prefetch") as other:
         engine.delete(RELATIONSHIPS[2])
         other.touch(RELATIONSHIPS[2])
         with pytest.raises(licet.SchemaError, match="document:plan#banned@user:cy"):

@@ -15,6 +15,7 @@ import licet
 import psycopg
 import pytest
 from conftest import SCHEMA
+from stores import PATIENCE
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -32,7 +33,7 @@ class Pair(NamedTuple):
     def open(self, **options) -> licet.Engine:
         """An engine that has seen the primary and may ask the standby."""
         standby = {"replica_uri": self.standby.conninfo, "max_staleness_ms": LONG_MS, "mode": "prefetch"}
-        engine = licet.open(self.primary.conninfo, **{**standby, **options})
+        engine = licet.open(self.primary.conninfo, **{**PATIENCE, **standby, **options})
         engine.allowed("document:none", "view", "user:ada", consistency=licet.FULL)
         return engine
 
@@ -55,7 +56,7 @@ class Pair(NamedTuple):
 def start_pair() -> Iterator[Pair]:
     with PrivatePostgres() as primary:
         licet.migrate(primary.conninfo)
-        with primary.standby() as standby, licet.open(primary.conninfo) as writer:
+        with primary.standby() as standby, licet.open(primary.conninfo, **PATIENCE) as writer:
             writer.write_schema(SCHEMA)
             yield Pair(primary, standby, writer)
 
@@ -84,8 +85,9 @@ def sees(engine: licet.Engine, document: str, consistency=licet.MINIMIZE_LATENCY
     return engine.allowed(f"document:{document}", "view", "user:ada", consistency=consistency)
 
 
-def comes(question: Callable[[], bool], seconds: float = 20) -> bool:
-    """Does it become true?"""
+def comes(question: Callable[[], bool], seconds: float = 120) -> bool:
+    """Does it become true? A standby that does not answer within half a second is not asked again for two: on a busy
+    machine what it shows may take more than one question."""
     end = time.monotonic() + seconds
     while not question():
         if time.monotonic() > end:
@@ -105,7 +107,7 @@ def snapshot_of(token: str) -> str:
 def test_what_may_be_stale_is_read_from_the_standby_and_what_may_not_from_the_primary(pair):
     with pair.open() as engine, pair.behind():
         token = pair.grant("a1")
-        assert not sees(engine, "a1")
+        assert comes(lambda: not sees(engine, "a1"))
         assert sees(engine, "a1", licet.at_least(token))
         assert sees(engine, "a1", licet.FULL)
 
@@ -124,9 +126,9 @@ def test_a_token_that_the_standby_has_come_up_to_is_read_there(pair):
     with pair.open() as engine:
         with pair.behind():
             pair.writer.delete("document:c1#owner@user:ada")
-            assert sees(engine, "c1", licet.at_least(token))
+            assert comes(lambda: sees(engine, "c1", licet.at_least(token)))
             assert not sees(engine, "c1", licet.FULL)
-            assert sees(engine, "c1", licet.at_least(token))
+            assert comes(lambda: sees(engine, "c1", licet.at_least(token)))
 
 
 def test_an_exact_token_is_read_from_the_primary(pair):
@@ -141,8 +143,9 @@ def test_lookups_and_bulk_checks_are_read_from_the_standby_too(pair):
         pair.grant("e1")
         with pair.behind():
             pair.writer.delete("document:e1#owner@user:ada")
-            found = {f.resource_id for f in engine.lookup_resources("document", "view", "user:ada")}
-            assert "e1" in found
+            assert comes(
+                lambda: "e1" in {f.resource_id for f in engine.lookup_resources("document", "view", "user:ada")}
+            )
             assert "e1" not in {
                 f.resource_id for f in engine.lookup_resources("document", "view", "user:ada", consistency=licet.FULL)
             }
@@ -151,7 +154,7 @@ def test_lookups_and_bulk_checks_are_read_from_the_standby_too(pair):
 def test_an_engine_that_has_not_heard_of_the_primary_for_long_asks_it(pair):
     with pair.open(max_staleness_ms=300) as engine, pair.behind():
         pair.grant("f1")
-        assert comes(lambda: sees(engine, "f1"), 5)
+        assert comes(lambda: sees(engine, "f1"))
 
 
 def test_a_store_that_follows_has_no_use_for_a_standby(pair):
@@ -169,6 +172,7 @@ def test_what_a_standby_shows_has_a_token_that_names_exactly_that(pair):
         pair.grant("h1")
         with pair.behind():
             pair.writer.delete("document:h1#owner@user:ada")
+            assert comes(lambda: sees(engine, "h1"))
             result = engine.check("document:h1", "view", "user:ada")
             assert result.allowed
             assert snapshot_of(result.token).endswith(":0:")
@@ -182,6 +186,7 @@ def test_what_may_still_run_on_the_standby_is_not_shown_nor_what_is_newer(pair):
             slow.execute("SELECT pg_current_xact_id()")
             pair.grant("i1")
             pair.primary.caught_up(pair.standby)
+            assert comes(lambda: not sees(engine, "i1"))
             result = engine.check("document:i1", "view", "user:ada")
             assert not result.allowed
             assert snapshot_of(result.token).endswith(":0:")
@@ -207,11 +212,11 @@ def test_a_child_of_a_fork_asks_the_standby_by_itself(pair):
             child = os.fork()
             if child == 0:
                 try:
-                    os._exit(0 if not sees(engine, "k1") and sees(engine, "k1", licet.FULL) else 1)
+                    os._exit(0 if comes(lambda: not sees(engine, "k1")) and sees(engine, "k1", licet.FULL) else 1)
                 finally:
                     os._exit(2)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            assert not sees(engine, "k1")
+            assert comes(lambda: not sees(engine, "k1"))
 
 
 # -------------------------------------------------------------------- which are not used
@@ -222,7 +227,7 @@ def test_a_standby_that_was_promoted_is_not_asked_any_more(own_pair):
     with pair.open() as engine:
         sees(engine, "a")
         pair.standby.promote()
-        with licet.open(pair.standby.conninfo) as other:
+        with licet.open(pair.standby.conninfo, **PATIENCE) as other:
             other.touch("document:a#owner@user:ada")
         assert not sees(engine, "a")
         pair.grant("b")
@@ -232,7 +237,7 @@ def test_a_standby_that_was_promoted_is_not_asked_any_more(own_pair):
 def test_a_standby_in_the_primarys_place_answers_nothing_until_it_is_promoted(own_pair):
     token = own_pair.grant("a")
     own_pair.primary.caught_up(own_pair.standby)
-    with licet.open(own_pair.standby.conninfo, mode="prefetch") as engine:
+    with licet.open(own_pair.standby.conninfo, mode="prefetch", **PATIENCE) as engine:
         for consistency in (licet.MINIMIZE_LATENCY, licet.FULL, licet.at_least(token)):
             with pytest.raises(licet.Unavailable, match="standby"):
                 sees(engine, "a", consistency)
@@ -249,11 +254,11 @@ def test_a_token_of_the_server_that_took_over_is_understood_by_who_has_not_met_i
     uri = own_pair.primary.conninfo.replace(f"host={hosts[0].host}", "host=" + ",".join(s.host for s in hosts))
     uri = uri.replace(f"port={hosts[0].port}", "port=" + ",".join(str(s.port) for s in hosts))
     own_pair.primary.caught_up(own_pair.standby)
-    with licet.open(uri, mode=mode, wait_timeout_ms=20_000) as engine:
+    with licet.open(uri, mode=mode, **PATIENCE) as engine:
         assert sees(engine, "a", licet.at_least(old))
         own_pair.primary.kill()
         own_pair.standby.promote()
-        with licet.open(own_pair.standby.conninfo) as other:
+        with licet.open(own_pair.standby.conninfo, **PATIENCE) as other:
             new = other.touch("document:b#owner@user:ada")
         try:
             assert engine.allowed("document:b", "view", "user:ada", consistency=licet.at_least(new), may_block=False)
@@ -273,14 +278,14 @@ def test_a_standby_that_is_gone_or_silent_costs_little(own_pair):
         for number, end in enumerate((pair.standby.pause, pair.standby.kill)):
             end()
             began = time.monotonic()
-            for _ in range(20):
+            for _ in range(100):
                 assert sees(engine, "a", licet.at_least(token))
-            assert time.monotonic() - began < 2, number
+            assert time.monotonic() - began < 25, number  # half a second for each would be twice that
 
 
 def test_a_standby_of_another_database_is_not_asked(pair, own_pair):
     for other in (own_pair.standby, own_pair.primary):
-        with licet.open(own_pair.primary.conninfo) as engine:
+        with licet.open(own_pair.primary.conninfo, **PATIENCE) as engine:
             engine.touch("document:l1#owner@user:ada")
         own_pair.primary.caught_up(own_pair.standby)
         with pair.open(replica_uri=other.conninfo) as engine:

@@ -175,7 +175,7 @@ def test_a_wait_ends_with_its_time(engine):
     changes = engine.watch(timeout=0.2)
     begin = time.monotonic()
     assert next(changes, None) is None
-    assert 0.19 <= time.monotonic() - begin < 5
+    assert 0.19 <= time.monotonic() - begin < 30
     engine.touch(ADA)
     assert next(changes, None) is None
     assert told(engine.watch(changes.token, timeout=0)) == [("touch", ADA)]
@@ -200,7 +200,7 @@ def test_other_threads_run_while_one_waits(engine):
         assert engine.allowed("document:plan", "view", "user:ada"), i
     engine.touch(ADA)
     engine.touch(BO)
-    thread.join(30)
+    thread.join(120)
     assert found == [("touch", ADA), ("touch", BO)]
 
 
@@ -216,12 +216,12 @@ def test_a_waiting_stream_belongs_to_its_thread(engine):
     thread = threading.Thread(target=wait)
     thread.start()
     waiting.wait()
-    time.sleep(0.1)
+    time.sleep(1)  # until it does wait: to be first would be to wait here
     with pytest.raises(licet.Misuse, match="the stream is in use in another thread"):
         next(changes)
     assert type(changes.token) is str
     changes.close()
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()
     assert found == []
 
@@ -284,8 +284,8 @@ def test_control_c_ends_the_wait():
         import licet, sys
         engine = licet.open()
         engine.write_schema("definition user {}")
-        print("waiting", flush=True)
         try:
+            print("waiting", flush=True)
             next(engine.watch())
         except KeyboardInterrupt:
             print("interrupted")
@@ -296,7 +296,7 @@ def test_control_c_ends_the_wait():
     assert child.stdout.readline() == "waiting\n"
     time.sleep(0.2)
     child.send_signal(signal.SIGINT)
-    assert child.communicate(timeout=30) == ("interrupted\n", "")
+    assert child.communicate(timeout=120) == ("interrupted\n", "")
     assert child.returncode == 0
 
 

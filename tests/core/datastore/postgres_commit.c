@@ -191,7 +191,7 @@ static void a_write_is_done_once_whatever_byte_of_its_answer_is_lost(void **stat
     world  w;
 
     (void)state;
-    world_begin(&w, 20000);
+    world_begin(&w, 120000);
     for (; at < MOST && was_cut; at++) {
         const size_t  connections = w.proxy.connections;
         char          id[32];
@@ -282,7 +282,7 @@ static void closing_in_the_middle_of_a_write_says_that_nobody_knows(void **state
     world         w;
 
     (void)state;
-    world_begin(&w, 20000);
+    world_begin(&w, 120000);
     one = writing_of(&w, "held", PG_PROXY_HOLD, 0);
     assert_true(lic_thread_start(&thread, "ringer", ring_when_held, &w));
     assert_int_equal(write_through(&one, &commit, &error), LICET_CLOSED);
@@ -321,7 +321,7 @@ static void what_fails_for_the_sake_of_another_transaction_is_tried_again_and_no
     world         w;
 
     (void)state;
-    world_begin(&w, 20000);
+    world_begin(&w, 120000);
     one    = writing_of(&w, "third", PG_PROXY_PASS, 0);
     commit = lic_pg_commit_of(&w.store, run_conflict, &one);
     assert_int_equal(lic_pg_commit_now(&commit, NULL), LICET_OK);

@@ -49,7 +49,7 @@ static void assert_says(licet_error *error, const char *words)
 
 static lic_pg_wait wait_of(void)
 {
-    return (lic_pg_wait){ lic_monotonic_ms() + 20000, NULL };
+    return (lic_pg_wait){ lic_monotonic_ms() + 120000, NULL };
 }
 
 static void open_link(place *p)

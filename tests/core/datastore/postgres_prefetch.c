@@ -27,7 +27,7 @@
 #include "failing_memory.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define LONG ((lic_pg_wait){ lic_monotonic_ms() + 20000, NULL })
+#define LONG ((lic_pg_wait){ lic_monotonic_ms() + 120000, NULL })
 
 static lic_str text_of(const char *text)
 {
@@ -381,7 +381,7 @@ __attribute__((format(printf, 2, 3))) static void run(world *w, const char *form
 static void world_open(world *w, const char *schema)
 {
     const char     *conninfo = conninfo_of_tests();
-    lic_pg_settings settings = { .statement_timeout_ms = 20000, .generic_plans = true, .by_index = true };
+    lic_pg_settings settings = { .statement_timeout_ms = 120000, .generic_plans = true, .by_index = true };
     licet_error    *error    = NULL;
 
     *w = (world){ .link = NULL };

@@ -19,7 +19,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NOT_EMPTY "a validation file is loaded into an engine without schema and relationships; this one has some"
-#define LONG ((lic_pg_wait){ lic_monotonic_ms() + 20000, NULL })
+#define LONG ((lic_pg_wait){ lic_monotonic_ms() + 120000, NULL })
 
 /* Two engines that are given the same. */
 typedef struct database {
@@ -102,7 +102,7 @@ static void open_mode(const database *d, engine_world *w, licet_mode mode)
     licet_options options = LICET_OPTIONS_INIT;
 
     options.mode            = mode;
-    options.wait_timeout_ms = 20000; /* a busy machine, and sanitizers */
+    options.wait_timeout_ms = 60000; /* a busy machine, and sanitizers */
     open_engine(d, w, &options);
 }
 

@@ -31,7 +31,6 @@ static licet_engine *open_engine(const world *w, uint32_t poll_interval_ms)
     tables.options.mode             = LICET_MODE_FOLLOW;
     tables.options.poll_interval_ms = poll_interval_ms;
     tables.options.max_staleness_ms = 600000;
-    tables.options.wait_timeout_ms  = 20000;
     pg_database_open(&tables, &opened);
     assert_int_equal(licet_await_ready(opened.engine, 20000, NULL), LICET_OK);
     return opened.engine;
