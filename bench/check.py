@@ -1,7 +1,7 @@
-"""Checks from Python over the benchmark's data, beside an empty extension call with three strings and beside the same
-checks from C in the same run. Bound: the C time + 250 ns a call.
+"""Checks and lookups from Python over the benchmark's data, beside an empty extension call with three strings and beside
+the same from C, which are run right before. Bound: the C time + 250 ns an answer.
 
-    python bench/check.py [FOLDER [C_PROGRAM]]     build/bench-data and build/release/bench/check by default
+    python bench/check.py [FOLDER [C_PROGRAMS]]     build/bench-data and build/release/bench by default
 """
 
 import importlib.machinery
@@ -64,41 +64,76 @@ def median_ns(function, calls):
     return statistics.median(samples)
 
 
-def median_bulk_ns(engine, groups):
+def median_each_ns(function, things):
+    """Median of the time of one call, each with one of the things."""
     samples = []
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end:
-        for group in groups:
+        for thing in things:
             start = time.perf_counter_ns()
-            engine.check_bulk(group)
+            function(thing)
             samples.append(time.perf_counter_ns() - start)
     return statistics.median(samples)
 
 
-def c_medians(program, folder):
-    """{(check, request): ns} as the C benchmark prints them."""
-    out = subprocess.run([program, folder], check=True, capture_output=True, text=True).stdout
-    return {(m[1], m[2]): float(m[3]) for m in re.finditer(r"^  (\S+) +(repeated|varied) +([\d.]+)", out, re.M)}
+def printed(programs, name, folder):
+    return subprocess.run([os.path.join(programs, name), folder], check=True, capture_output=True, text=True).stdout
 
 
-def main():
-    folder = sys.argv[1] if len(sys.argv) > 1 else "build/bench-data"
-    program = sys.argv[2] if len(sys.argv) > 2 else "build/release/bench/check"
-    from_c = c_medians(program, folder)
-    engine = load(folder)
+def c_medians(programs, folder):
+    """ns by the name of a check, varied, and of the lookup, as the C benchmarks print them."""
+    checks = re.finditer(r"^  (\S+) +varied +([\d.]+)", printed(programs, "check", folder), re.M)
+    lookup = re.search(r"^  109 of 10,000, repeated +([\d.]+)", printed(programs, "lookup", folder), re.M)
+    return {**{found[1]: float(found[2]) for found in checks}, "lookup": float(lookup[1]) * 1000}
+
+
+def tell(name, request, mine, ours, answers, more=""):
+    over = (mine - ours) / answers
+    print("  %-8s %-8s %8.1f ns; C %.1f ns%s; over C %.1f ns an answer (bound %d)%s" % (
+        name, request, mine, ours, more, over, MARGIN_NS, "" if over <= MARGIN_NS else "  MISSED"))
+
+
+def compare_checks(engine, folder, from_c):
     empty = empty_call()
-    print("checks from Python")
     for name in ("direct", "nested", "denied"):
         questions = [(r, p, s) for r, p, s, _ in read(folder, name + ".txt")]
         expected = [answer == "yes" for *_, answer in read(folder, name + ".txt")]
         assert [engine.allowed(*q) for q in questions] == expected, name
-        floor, mine, ours = median_ns(empty, questions), median_ns(engine.allowed, questions), from_c[name, "varied"]
-        print("  %-8s varied   %8.1f ns; C %.1f ns; empty call %.1f ns; over C %.1f ns (bound %d)%s" % (
-            name, mine, ours, floor, mine - ours, MARGIN_NS, "" if mine - ours <= MARGIN_NS else "  MISSED"))
+        floor, mine = median_ns(empty, questions), median_ns(engine.allowed, questions)
+        tell(name, "varied", mine, from_c[name], 1, "; empty call %.1f ns" % floor)
+
+
+def compare_bulk(engine, folder, from_c):
+    def check(items):
+        return [result.allowed for result in engine.check_bulk(items)]
+
     lines = read(folder, "bulk.txt")
-    groups = [[(r, p, s) for r, p, s, _ in lines[at:at + 100]] for at in range(0, len(lines), 100)]
-    mine, ours = median_bulk_ns(engine, groups), from_c["bulk-100", "varied"]
-    print("  bulk-100 varied   %8.1f ns; C %.1f ns; over C %.1f ns a check" % (mine, ours, (mine - ours) / 100))
+    groups = [lines[at:at + 100] for at in range(0, len(lines), 100)]
+    asked = [[(r, p, s) for r, p, s, _ in group] for group in groups]
+    assert [check(items) for items in asked] == [[answer == "yes" for *_, answer in group] for group in groups]
+    tell("bulk-100", "varied", median_each_ns(check, asked), from_c["bulk-100"], 100)
+
+
+def compare_lookups(engine, folder, from_c):
+    def look_up(user):
+        found = engine.lookup_resources("document", "view", user)
+        return [one.resource_id for one in found if one.permissionship == licet.Permissionship.HAS_PERMISSION]
+
+    users = read(folder, "lookup.txt")
+    assert all(sorted(look_up(user)) == sorted(ids) for user, *ids in users)
+    reader, *ids = users[0]
+    tell("lookup", "repeated", median_each_ns(look_up, [reader]), from_c["lookup"], len(ids))
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else "build/bench-data"
+    programs = sys.argv[2] if len(sys.argv) > 2 else "build/release/bench"
+    from_c = c_medians(programs, folder)
+    engine = load(folder)
+    print("checks and lookups from Python")
+    compare_checks(engine, folder, from_c)
+    compare_bulk(engine, folder, from_c)
+    compare_lookups(engine, folder, from_c)
 
 
 if __name__ == "__main__":
