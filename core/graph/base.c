@@ -1,6 +1,8 @@
 /* The writing side of the base. */
 #include "base.h"
 
+const lic_base lic_base_nothing = { { NULL, NULL }, NULL };
+
 static size_t ranges_size(size_t count)
 {
     return sizeof(lic_ranges) + count * sizeof(lic_piece *);

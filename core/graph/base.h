@@ -28,6 +28,9 @@ typedef struct lic_base {
     lic_attributes          *attributes; /* held by the pieces that name them */
 } lic_base;
 
+/* What has no edges. */
+extern const lic_base lic_base_nothing;
+
 /* The piece that the node is in. NULL: it has no edges. */
 static inline const lic_piece *lic_base_piece(const lic_base *base, lic_direction direction, lic_slot slot,
                                               uint32_t range)

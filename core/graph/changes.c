@@ -28,11 +28,26 @@ static bool find_in(const lic_delta *delta, uint64_t after, uint64_t through, li
 
     if (first == entries_upto(delta, through))
         return false;
-    changes->delta    = delta;
-    changes->revision = lic_version_revision(lic_delta_entry(delta, first)->version);
-    changes->next     = first;
-    changes->end      = entries_upto(delta, changes->revision);
+    *changes     = (lic_changes){ .delta    = delta,
+                                  .revision = lic_version_revision(lic_delta_entry(delta, first)->version),
+                                  .next     = first };
+    changes->end = entries_upto(delta, changes->revision);
     return true;
+}
+
+/* Is it the revision that filled the graph? Its edges are read at that revision. Where that can't be read any more,
+ * neither can those before it. */
+static bool find_filled(const lic_snapshot *snapshot, uint64_t after, uint64_t through, lic_changes *changes)
+{
+    const lic_delta *delta = snapshot->delta;
+
+    if (delta->filled <= after || delta->filled > through)
+        return false;
+    *changes               = (lic_changes){ .revision = delta->filled, .filled = true, .then = *snapshot };
+    changes->then.revision = delta->filled;
+    if (delta->filled < delta->settled)
+        changes->then.past = atomic_load(&delta->past);
+    return delta->filled == delta->settled || changes->then.past != NULL;
 }
 
 bool lic_changes_after(const lic_snapshot *snapshot, uint64_t after, uint64_t through, lic_changes *changes)
@@ -43,6 +58,8 @@ bool lic_changes_after(const lic_snapshot *snapshot, uint64_t after, uint64_t th
 
     if (last <= after)
         return false;
+    if (find_filled(snapshot, after, last, changes))
+        return true;
     return (past != NULL && find_in(past, after, last, changes)) || find_in(delta, after, last, changes);
 }
 
@@ -51,15 +68,30 @@ static lic_ref ref_of(uint64_t key)
     return (lic_ref){ (lic_slot)(key >> 32), (uint32_t)key };
 }
 
-bool lic_changes_next(lic_changes *changes, lic_logged *change)
+/* Slot after slot. */
+static bool next_filled(lic_changes *changes, lic_arena *scratch, lic_logged *change, bool *found)
+{
+    *found = false;
+    while (!*found && (changes->scan != NULL || changes->slot < changes->then.delta->filled_slots)) {
+        if (changes->scan == NULL)
+            changes->scan = lic_snapshot_scan(&changes->then, scratch, changes->slot++, NULL);
+        if (changes->scan == NULL || !lic_scan_next(changes->scan, &change->edge, found))
+            return false;
+        change->present   = true;
+        change->attribute = lic_scan_attribute(changes->scan);
+        if (!*found)
+            changes->scan = NULL;
+    }
+    return true;
+}
+
+static void next_logged(lic_changes *changes, lic_logged *change)
 {
     const lic_delta  *delta = changes->delta;
     const lic_record *record;
     uint64_t          version;
     lic_edge_state    state;
 
-    if (changes->next == changes->end)
-        return false;
     version           = lic_delta_entry(delta, changes->next)->version;
     record            = lic_delta_record(delta, lic_delta_entry(delta, changes->next)->record);
     change->edge      = (lic_edge){ ref_of(record->ends[LIC_FORWARD]), ref_of(record->ends[LIC_REVERSE]) };
@@ -68,6 +100,15 @@ bool lic_changes_next(lic_changes *changes, lic_logged *change)
                                         : lic_delta_before(delta, changes->next, version);
     change->attribute = state;
     changes->next++;
+}
+
+bool lic_changes_next(lic_changes *changes, lic_arena *scratch, lic_logged *change, bool *found)
+{
+    if (changes->filled)
+        return next_filled(changes, scratch, change, found);
+    *found = changes->next < changes->end;
+    if (*found)
+        next_logged(changes, change);
     return true;
 }
 

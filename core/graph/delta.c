@@ -5,6 +5,10 @@
 /* The log's indexes are 32 bits wide and the last of them means "none". */
 #define MAX_CHANGES (UINT32_MAX - 1)
 
+static const lic_edge_seed no_seed;
+
+const lic_delta lic_delta_nothing = { .base = &lic_base_nothing, .seed = &no_seed };
+
 lic_delta *lic_delta_new(lic_attributes *attributes, lic_epochs *epochs, const lic_edge_seed *seed, uint64_t revision)
 {
     lic_delta *delta = lic_alloc_zero(attributes->memory, sizeof *delta);

@@ -13,7 +13,10 @@
  * One writer appends to the live one, readers run beside it. Records, log and ranges never move; a hash that is full
  * is replaced and retired. Law: what a transaction adds is linked before its revision is published, and a revision's
  * versions are later than every reader that pinned before; such a reader takes a record it didn't know for the base's
- * state. A past is complete before anyone sees it, and stays as it is. */
+ * state. A past is complete before anyone sees it, and stays as it is.
+ *
+ * Of a graph that was filled at once (lic_graph_fill) no log has the edges that it was filled with. They are the changes
+ * of the revision `filled`, and what the graph has then; before it, back to the horizon, it has none. */
 #ifndef LIC_GRAPH_DELTA_H
 #define LIC_GRAPH_DELTA_H
 
@@ -88,7 +91,9 @@ struct lic_delta {
     _Atomic uint32_t     log_count;
     _Atomic uint32_t     range_count;
     uint64_t             settled; /* where it begins: the base's revision */
-    _Atomic(lic_delta *) past;    /* the changes in (horizon, settled]; owned. NULL: none can be read */
+    uint64_t             filled;  /* 0: the graph was not, or before the horizon; read with the past, if not settled */
+    lic_slot             filled_slots; /* the slots of the resources that it was filled with are below */
+    _Atomic(lic_delta *) past;         /* the changes in (horizon, settled]; owned. NULL: none can be read */
     uint32_t             origin_count[2];
     bool                 shared;     /* readers may see it: replaced hashes must wait for them */
     bool                 attributed; /* some version is */
@@ -221,6 +226,9 @@ static inline bool lic_delta_may_touch(const lic_delta *delta, lic_direction dir
 uint32_t lic_delta_origin(const lic_delta *delta, lic_direction direction, uint64_t origin);
 /* The index of the range's entry, or LIC_NONE. */
 uint32_t lic_delta_find_range(const lic_delta *delta, lic_direction direction, lic_slot slot, uint32_t range);
+
+/* One that knows of no edge, for readers of what has none. */
+extern const lic_delta lic_delta_nothing;
 
 /* Has the edge a record? */
 static inline bool lic_delta_knows(const lic_delta *delta, uint64_t resource_key, uint64_t subject_key)

@@ -3,8 +3,9 @@
 #include "base/clock.h"
 #include "merge.h"
 
-/* Bytes that an edge takes at most: in the pieces of both directions, and in the list that is sorted. */
-#define FILL_BYTES 96u
+/* Bytes that an edge takes at most in the pieces of both directions, and beside them in a list that is sorted. */
+#define PIECES_BYTES 48u
+#define LIST_BYTES sizeof(lic_piece_change)
 #define FEW 256u /* are sorted faster by comparing */
 /* So many edges are worth a thread: each direction has one then. */
 #define MANY 50000u
@@ -239,11 +240,19 @@ static void fill_direction(void *argument)
     lic_free(memory, s->firsts, (s->slot_count + 1) * sizeof *s->firsts);
 }
 
-static bool fill_base(lic_graph *graph, const lic_change *changes, size_t count)
+static bool leaves_room(const lic_graph *graph, size_t count, size_t lists)
+{
+    const size_t each = PIECES_BYTES + lists * LIST_BYTES;
+
+    return count < SIZE_MAX / each && lic_merge_leaves_room(graph, 0, count * each, true);
+}
+
+/* *slots: those of resources are below. */
+static bool fill_base(lic_graph *graph, const lic_change *changes, size_t count, lic_slot *slots)
 {
     sorter    forward = { .graph = graph, .changes = changes, .count = count, .direction = LIC_FORWARD };
     sorter    reverse = { .graph = graph, .changes = changes, .count = count, .direction = LIC_REVERSE };
-    bool      apart   = count >= MANY && !graph->no_threads;
+    bool      apart   = count >= MANY && !graph->no_threads && leaves_room(graph, count, 2);
     pthread_t thread;
 
     apart = apart && lic_thread_start(&thread, "licet fill", fill_direction, &reverse);
@@ -252,6 +261,7 @@ static bool fill_base(lic_graph *graph, const lic_change *changes, size_t count)
         lic_thread_join(thread);
     else if (forward.done)
         fill_direction(&reverse);
+    *slots = (lic_slot)forward.slot_count;
     return forward.done && reverse.done;
 }
 
@@ -264,11 +274,6 @@ static bool is_untouched(const lic_graph *graph, const lic_delta *delta)
            atomic_load_explicit(&delta->log_count, memory_order_relaxed) == 0 &&
            atomic_load(&graph->base.directions[LIC_FORWARD]) == NULL &&
            atomic_load(&graph->base.directions[LIC_REVERSE]) == NULL;
-}
-
-static bool leaves_room(const lic_graph *graph, size_t count)
-{
-    return count < SIZE_MAX / FILL_BYTES && lic_merge_leaves_room(graph, 0, count * FILL_BYTES, true);
 }
 
 static bool only_adds(const lic_change *changes, size_t count)
@@ -295,20 +300,22 @@ static void release_delta(void *context, void *thing)
 }
 
 /* Everything is in place: what is seen from here on is the base. */
-static void publish(lic_graph *graph, lic_delta *next, size_t count)
+static void publish(lic_graph *graph, lic_delta *next, lic_slot slots, size_t count)
 {
     lic_delta *old  = atomic_load_explicit(&graph->delta, memory_order_relaxed);
     uint64_t   head = atomic_load_explicit(&graph->head, memory_order_relaxed);
 
-    next->base       = &graph->base;
-    next->shared     = true;
-    graph->had_edges = true;
+    next->base         = &graph->base;
+    next->shared       = true;
+    next->filled       = head + 1;
+    next->filled_slots = slots;
+    graph->had_edges   = true;
+    atomic_init(&next->horizon, atomic_load_explicit(&old->horizon, memory_order_relaxed));
     atomic_fetch_add_explicit(&graph->edges, count, memory_order_relaxed);
     atomic_store_explicit(&graph->merge.largest_piece, lic_base_largest_piece(&graph->base), memory_order_relaxed);
     lic_history_mark_superseded(&graph->history, head, lic_monotonic_ms());
     atomic_store(&graph->delta, next);
     atomic_store(&graph->head, head + 1);
-    atomic_store(&graph->horizon, head + 1);
     graph->merge.grace = lic_epoch_retire(&graph->epochs, release_delta, NULL, old);
 }
 
@@ -316,18 +323,19 @@ bool lic_graph_fill(lic_graph *graph, const lic_change *changes, size_t count, u
 {
     const uint64_t head = atomic_load_explicit(&graph->head, memory_order_relaxed);
     lic_delta     *next;
+    lic_slot       slots;
 
     if (!is_untouched(graph, atomic_load_explicit(&graph->delta, memory_order_relaxed)) || !only_adds(changes, count) ||
-        !leaves_room(graph, count) || !lic_epoch_reserve(&graph->epochs))
+        !leaves_room(graph, count, 1) || !lic_epoch_reserve(&graph->epochs))
         return false;
     next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, head + 1);
-    if (next == NULL || !fill_base(graph, changes, count)) {
+    if (next == NULL || !fill_base(graph, changes, count, &slots)) {
         lic_delta_free(next);
         empty_base(graph);
         lic_epoch_unreserve(&graph->epochs);
         return false;
     }
-    publish(graph, next, count);
+    publish(graph, next, slots, count);
     for (size_t i = 0; i < count; i++)
         lic_attributes_release(&graph->attributes, changes[i].attribute);
     lic_epoch_reclaim(&graph->epochs);

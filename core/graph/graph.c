@@ -27,9 +27,6 @@ static void owner_free(void *owner, void *pointer, size_t size)
 
 /* ------------------------------------------------------------- birth, death */
 
-/* What the first delta is about, while the base is filled or merged into for the first time. */
-static const lic_base nothing = { { NULL, NULL }, NULL };
-
 /* Aligned as its type wants, which no allocator promises. */
 #define BLOCK_SIZE (sizeof(lic_graph) + _Alignof(lic_graph))
 
@@ -79,7 +76,7 @@ lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_g
     if (delta == NULL || !lic_mutex_init(&graph->lock))
         goto no_delta;
     delta->shared = true;
-    delta->base   = &nothing;
+    delta->base   = &lic_base_nothing; /* while the base is filled or merged into for the first time */
     atomic_init(&graph->delta, delta);
     return graph;
 no_delta:

@@ -14,6 +14,9 @@
  *           the base's asks it. So history, of which there may be much, costs readers of the head nothing.
  *   attributes   a table, to the side of all: a version or a piece that names an attribute holds it.
  *
+ * The edges that an empty graph is filled with at once are in the base only: of their history one number is kept, the
+ * revision before which there was nothing.
+ *
  * Law: of past and delta, the older one that has a record of an edge decides on it, at every revision that can be
  * read; where none has, the base does. (Between a revision and the base's, what has no record in the past did not
  * change; before its first change in the delta it was as that says.) So a merge may put new pieces in place one by
@@ -260,9 +263,10 @@ void lic_graph_unlock(lic_graph *graph);
 bool lic_graph_apply(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision);
 
 /* Under the lock. The same for a graph that nothing was ever written to, and for changes that only add edges, many at
- * once: quicker, and in less memory, but afterwards nothing older than the new head can be read. false: there is
- * something in the graph, an edge comes twice, something is absent, or memory is short; nothing was changed, and
- * lic_graph_apply() does it, or says no. */
+ * once: quicker, and in less memory. It takes no history either: as long as what came since is kept, an older revision
+ * is known to be empty, and this one's changes are the edges that it has. false: there is something in the graph, an
+ * edge comes twice, something is absent, or memory is short; nothing was changed, and lic_graph_apply() does it, or says
+ * no. */
 bool lic_graph_fill(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision);
 
 /* The newest and the oldest revision that can be read. Any thread. */

@@ -296,6 +296,15 @@ static lic_delta *make_past(lic_graph *graph)
     return NULL;
 }
 
+/* What lies before the horizon is forgotten. */
+static void keep_filled(lic_merge *merge)
+{
+    if (merge->horizon >= merge->from->filled)
+        return;
+    merge->next->filled       = merge->from->filled;
+    merge->next->filled_slots = merge->from->filled_slots;
+}
+
 /* Nobody else can see the new delta, and the old one's log only grows. */
 static bool make_next(lic_graph *graph)
 {
@@ -308,6 +317,7 @@ static bool make_next(lic_graph *graph)
     merge->next->base = &graph->base;
     past              = make_past(graph);
     merge->horizon    = past == NULL ? merge->settled : merge->horizon;
+    keep_filled(merge);
     atomic_init(&merge->next->past, past);
     atomic_init(&merge->next->horizon, merge->horizon);
     do {

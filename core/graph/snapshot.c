@@ -22,11 +22,17 @@ void lic_snapshot_pin(const lic_graph *graph, lic_snapshot *snapshot)
     snapshot->owner    = NULL;
 }
 
-/* Asks the past too where the revision is older than the base's. false: it was given up just now. */
+/* Asks the past too where the revision is older than the base's, and nothing where it is older than what the graph was
+ * filled with. false: it was given up just now. */
 static bool look_back(lic_snapshot *snapshot)
 {
     if (snapshot->revision >= snapshot->delta->settled)
         return true;
+    if (snapshot->revision < snapshot->delta->filled) {
+        snapshot->delta = &lic_delta_nothing;
+        snapshot->base  = &lic_base_nothing;
+        return true;
+    }
     snapshot->past = atomic_load(&snapshot->delta->past);
     return snapshot->past != NULL;
 }

@@ -8,56 +8,84 @@ static bool passes(const lic_row_test *test, const lic_row *row)
     return test->passes(test->context, row);
 }
 
-/* The next change whose row passes, with the row but for its attribute. */
-static bool next_passing(const lic_memory_store *m, const lic_row_test *test, lic_changes *changes, lic_logged *change)
+/* A revision's changes on their way to who watches. */
+typedef struct telling {
+    const lic_memory_store *m;
+    const lic_row_test     *test;
+    lic_arena              *arena;   /* for what is told */
+    lic_arena               scratch; /* of reading them */
+    lic_store_revision     *out;
+} telling;
+
+/* The next change whose row passes; *found is false at the end. false: out of memory. */
+static bool next_passing(telling *t, lic_changes *changes, lic_logged *change, bool *found)
 {
     lic_row row;
 
-    while (lic_changes_next(changes, change)) {
-        if (lic_memory_row(m, m->graph, &change->edge, LIC_NO_ATTRIBUTE, NULL, &row) && passes(test, &row))
-            return true;
-    }
-    return false;
+    do {
+        if (!lic_changes_next(changes, &t->scratch, change, found))
+            return false;
+    } while (*found && (!lic_memory_row(t->m, t->m->graph, &change->edge, LIC_NO_ATTRIBUTE, NULL, &row) ||
+                        !passes(t->test, &row)));
+    return true;
 }
 
 /* Gone through before anything is made of it: a revision may be as large as an import, and few of it wanted. */
-static size_t count_passing(const lic_memory_store *m, const lic_row_test *test, lic_changes changes)
+static bool count_passing(telling *t, lic_changes changes, size_t *count)
 {
-    size_t     count = 0;
     lic_logged change;
+    bool       found = true;
 
-    while (next_passing(m, test, &changes, &change))
-        count++;
-    return count;
+    for (*count = 0; found; *count += found)
+        if (!next_passing(t, &changes, &change, &found))
+            return false;
+    return true;
 }
 
-static bool fill_update(const lic_memory_store *m, const lic_logged *change, lic_arena *arena, licet_update *update)
+static bool fill_update(const telling *t, const lic_logged *change, licet_update *update)
 {
     lic_row row;
 
-    if (!lic_memory_row(m, m->graph, &change->edge, change->attribute, arena, &row))
+    if (!lic_memory_row(t->m, t->m->graph, &change->edge, change->attribute, t->arena, &row))
         return false;
     update->operation = change->present ? LICET_TOUCH : LICET_DELETE;
-    lic_row_relationship(m->names, &row, &update->relationship);
+    lic_row_relationship(t->m->names, &row, &update->relationship);
     return true;
 }
 
-static bool fill_updates(const lic_memory_store *m, const lic_row_test *test, lic_changes changes, lic_arena *arena,
-                         lic_store_revision *out)
+static bool fill_counted(telling *t, lic_changes changes, size_t count)
 {
-    size_t     count = count_passing(m, test, changes);
-    lic_logged change;
+    lic_store_revision *out = t->out;
+    lic_logged          change;
+    bool                found;
 
     if (count == 0)
         return true;
-    out->updates = lic_new_array(arena, count, licet_update);
+    out->updates = lic_new_array(t->arena, count, licet_update);
     if (out->updates == NULL)
         return false;
-    while (next_passing(m, test, &changes, &change)) {
-        if (!fill_update(m, &change, arena, &out->updates[out->count++]))
+    while (out->count < count) {
+        if (!next_passing(t, &changes, &change, &found) || !found ||
+            !fill_update(t, &change, &out->updates[out->count]))
             return false;
+        out->count++;
     }
     return true;
+}
+
+static bool fill_updates(const lic_memory_store *m, const lic_row_test *test, const lic_changes *changes,
+                         lic_arena *arena, lic_store_revision *out)
+{
+    telling t = { .m = m, .test = test, .arena = arena, .out = out };
+    size_t  count;
+    bool    done;
+
+    lic_arena_init(&t.scratch, m->memory);
+    done = count_passing(&t, *changes, &count);
+    lic_arena_free(&t.scratch);
+    done = done && fill_counted(&t, *changes, count);
+    lic_arena_free(&t.scratch);
+    return done;
 }
 
 static bool is_quiet(const lic_store_revision *revision)
@@ -79,7 +107,7 @@ licet_status lic_memory_changes(lic_store *store, const lic_snapshot *snapshot, 
     out->revision = changes.revision;
     if (!lic_notes_find(&m->notes, out->revision, arena, &out->metadata))
         return lic_fail_memory(error);
-    if (!is_quiet(out) && !fill_updates(m, test, changes, arena, out))
+    if (!is_quiet(out) && !fill_updates(m, test, &changes, arena, out))
         status = lic_fail_memory(error);
     if (out->count == 0)
         out->metadata = (lic_str){ NULL, 0 };

@@ -1,5 +1,6 @@
 /* Imports: changes of the graph that wait for their commit, 24 bytes each, beside a hash that knows which edges they
- * are about. Ids are interned at once; those of an import that is given up stay known, and occur nowhere. */
+ * are about. Ids are interned at once; those of an import that is given up stay known, and occur nowhere. The first one
+ * fills the graph, which takes no history. */
 #include "base/hash.h"
 #include "datastore/memory/memory.h"
 #include "datastore/memory/state.h"
@@ -162,9 +163,8 @@ static licet_status commit(lic_memory_store *m, lic_store_import *import, lic_st
     lic_free(m->memory, import->numbers, import->number_capacity * sizeof *import->numbers);
     import->numbers         = NULL; /* nothing more will be added */
     import->number_capacity = 0;
-    if (!lic_graph_apply(m->graph, import->changes, import->count, &outcome->revision) &&
-        (!lic_notes_drop(&m->notes, lic_graph_head(m->graph)) ||
-         !lic_graph_apply(m->graph, import->changes, import->count, &outcome->revision)))
+    if (!lic_graph_fill(m->graph, import->changes, import->count, &outcome->revision) &&
+        !lic_memory_change_graph(m, import->changes, import->count, &outcome->revision))
         return lic_fail_memory(error);
     if (record != NULL)
         record->record = (lic_import_record){ import->piece->after, import->piece->is_last };

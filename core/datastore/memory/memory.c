@@ -125,8 +125,7 @@ static bool to_graph(const lic_memory_store *m, lic_store_change *changes, size_
     return true;
 }
 
-/* A graph that is short of memory gives up its history first, and metadata is part of that. */
-static bool change_graph(lic_memory_store *m, const lic_change *changes, size_t count, uint64_t *revision)
+bool lic_memory_change_graph(lic_memory_store *m, const lic_change *changes, size_t count, uint64_t *revision)
 {
     return lic_graph_apply(m->graph, changes, count, revision) ||
            (lic_notes_drop(&m->notes, lic_graph_head(m->graph)) && lic_graph_apply(m->graph, changes, count, revision));
@@ -139,7 +138,7 @@ static bool apply_to_graph(lic_memory_store *m, lic_store_change *changes, size_
     size_t graph_count;
 
     if (to_graph(m, changes, count, graph_changes, &graph_count) &&
-        change_graph(m, graph_changes, graph_count, revision))
+        lic_memory_change_graph(m, graph_changes, graph_count, revision))
         return true;
     for (size_t i = 0; i < graph_count; i++)
         lic_graph_attribute_release(m->graph, graph_changes[i].attribute);
@@ -322,7 +321,7 @@ static bool erase_edges(lic_memory_store *m, const lic_found_edge *edges, size_t
 
     for (size_t i = 0; i < count && done; i++)
         changes[i] = (lic_change){ .edge = edges[i].edge, .present = false };
-    done = done && change_graph(m, changes, count, revision);
+    done = done && lic_memory_change_graph(m, changes, count, revision);
     lic_free(m->memory, changes, count * sizeof *changes);
     return done;
 }

@@ -49,6 +49,8 @@ lic_edge lic_memory_find_edge(const lic_memory_store *m, const lic_store_change 
 bool lic_memory_intern(const lic_memory_store *m, const lic_store_change *change, lic_edge *edge);
 /* Of the revision that is about to be made; not given: nothing. */
 licet_status lic_memory_annotate(lic_memory_store *m, lic_str note, licet_error **error);
+/* lic_graph_apply(); but a graph that is short of memory gives up its history first, and metadata is part of that. */
+bool lic_memory_change_graph(lic_memory_store *m, const lic_change *changes, size_t count, uint64_t *revision);
 /* The number of the change's attribute, held once; the graph takes the payload. false: out of memory. */
 bool lic_memory_attribute(const lic_memory_store *m, lic_store_change *change, uint32_t *number);
 /* ALREADY_EXISTS, with the relationship's text. */

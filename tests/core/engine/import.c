@@ -198,7 +198,7 @@ static void an_import_ends_with_the_schema_that_it_was_judged_by(void **state)
 
 static void a_large_import_is_counted_and_may_run_out_of_memory_whole(void **state)
 {
-    enum { MANY = 5000 };
+    enum { MANY = 20000 };
     static char         ids[MANY][16];
     licet_relationship *many    = calloc(MANY, sizeof *many);
     licet_options       options = LICET_OPTIONS_INIT;
@@ -221,7 +221,7 @@ static void a_large_import_is_counted_and_may_run_out_of_memory_whole(void **sta
     w.status = licet_import_commit(import, &count, NULL, &w.error);
     world_done(&w);
     assert_int_equal(count, MANY);
-    assert_true(world_allowed(&w, "group:eng", "member", "user:u4999"));
+    assert_true(world_allowed(&w, "group:eng", "member", "user:u19999"));
     licet_import_release(import);
     world_close(&w);
 

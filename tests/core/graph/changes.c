@@ -51,6 +51,23 @@ static void write_random(world *w, model *m, uint64_t *random)
     assert_int_equal(write_all(w->graph, changes, count), m->head);
 }
 
+/* The edges that the graph is filled with are told in the order of scans: slot by slot. */
+static void fill_some(world *w, model *m)
+{
+    lic_change changes[40];
+
+    m->head++;
+    for (uint32_t i = 0; i < 40; i++) {
+        uint32_t node   = i < 20 ? i * 2 : i * 2 - 39;
+        uint32_t caveat = i % 3;
+
+        changes[39 - i]     = set_with(edge_of(node), caveat == 0 ? 0 : make_attribute(w->graph, caveat));
+        m->made[m->count++] = (struct made){ m->head, node, caveat, true };
+        m->state[node]      = caveat;
+    }
+    assert_int_equal(fill_all(w->graph, changes, 40), m->head);
+}
+
 /* Index of the first that was made behind the revision. */
 static size_t first_behind(const model *m, uint64_t after)
 {
@@ -62,22 +79,29 @@ static size_t first_behind(const model *m, uint64_t after)
 }
 
 /* The revision's changes are those at `at` of the model; returns the index behind them. */
-static size_t assert_revision(const lic_snapshot *snapshot, const model *m, size_t at, lic_changes changes)
+static size_t assert_revision(const world *w, const lic_snapshot *snapshot, const model *m, size_t at,
+                              lic_changes changes)
 {
+    lic_arena  scratch;
     lic_logged change;
+    bool       found;
 
+    lic_arena_init(&scratch, (lic_memory *)&w->memory);
     assert_int_equal(changes.revision, m->made[at].revision);
     for (; at < m->count && m->made[at].revision == changes.revision; at++) {
         const struct made *made     = &m->made[at];
         lic_edge           expected = edge_of(made->node);
 
-        assert_true(lic_changes_next(&changes, &change));
+        assert_true(lic_changes_next(&changes, &scratch, &change, &found));
+        assert_true(found);
         assert_true(lic_ref_equal(change.edge.resource, expected.resource));
         assert_true(lic_ref_equal(change.edge.subject, expected.subject));
         assert_int_equal(change.present, made->present);
         assert_int_equal(caveat_of(snapshot->graph, change.attribute), made->caveat);
     }
-    assert_false(lic_changes_next(&changes, &change));
+    assert_true(lic_changes_next(&changes, &scratch, &change, &found));
+    assert_false(found);
+    lic_arena_free(&scratch);
     return at;
 }
 
@@ -98,23 +122,24 @@ static uint64_t assert_all(const world *w, const model *m)
         oldest = after;
         assert_int_equal(lic_changes_after(&snapshot, after, UINT64_MAX, &changes), at < m->count);
         if (at < m->count)
-            assert_revision(&snapshot, m, at, changes);
+            assert_revision(w, &snapshot, m, at, changes);
     }
     lic_snapshot_unpin(&snapshot);
     return oldest;
 }
 
-static void every_change_is_found_in_order_until_history_is_given_up(void **state)
+static void check_every_change(bool filled)
 {
     static model m;
     uint64_t     random = 1;
     world        w;
 
-    (void)state;
     memset(&m, 0, sizeof m);
     for (size_t i = 0; i < 64; i++)
         m.state[i] = ABSENT;
     world_open(&w, (lic_graph_options){ .no_threads = true, .min_history_changes = 300, .merge_changes = 1000000 });
+    if (filled)
+        fill_some(&w, &m);
     for (uint32_t i = 0; i < 1000; i++) {
         write_random(&w, &m, &random);
         if (i % 97 == 96)
@@ -129,6 +154,18 @@ static void every_change_is_found_in_order_until_history_is_given_up(void **stat
     assert_true(lic_graph_merge_all(w.graph));
     assert_int_equal(assert_all(&w, &m), m.head);
     world_close(&w);
+}
+
+static void every_change_is_found_in_order_until_history_is_given_up(void **state)
+{
+    (void)state;
+    check_every_change(false);
+}
+
+static void the_edges_that_a_graph_is_filled_with_are_found_like_changes(void **state)
+{
+    (void)state;
+    check_every_change(true);
 }
 
 static void only_what_the_snapshot_shows_and_was_asked_for_is_found(void **state)
@@ -188,15 +225,19 @@ static uint64_t next_change(uint64_t after)
 
 static void assert_round(lic_changes *changes, uint64_t expected)
 {
+    lic_arena  unused = { .memory = NULL };
+    bool       found;
     lic_logged change;
     lic_edge   e = edge_of((uint32_t)(expected % 60));
 
     assert_int_equal(changes->revision, expected);
-    assert_true(lic_changes_next(changes, &change));
+    assert_true(lic_changes_next(changes, &unused, &change, &found));
+    assert_true(found);
     assert_true(lic_ref_equal(change.edge.resource, e.resource) && lic_ref_equal(change.edge.subject, e.subject));
     assert_int_equal(change.present, expected / 60 % 2 == 1);
     assert_int_equal(change.attribute, LIC_NO_ATTRIBUTE);
-    assert_false(lic_changes_next(changes, &change));
+    assert_true(lic_changes_next(changes, &unused, &change, &found));
+    assert_false(found);
 }
 
 /* Reads on, as long as its place is kept; if it is not, begins again at the head. */
@@ -243,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_is_found_in_order_until_history_is_given_up),
+        cmocka_unit_test(the_edges_that_a_graph_is_filled_with_are_found_like_changes),
         cmocka_unit_test(only_what_the_snapshot_shows_and_was_asked_for_is_found),
         cmocka_unit_test(who_reads_beside_merges_misses_nothing_that_is_said_to_be_kept),
     };

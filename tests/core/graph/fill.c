@@ -188,9 +188,82 @@ static void who_pinned_it_empty_sees_it_empty(void **state)
     assert_int_equal(scan_all(&w.memory, &before, OWNER), 0);
     lic_snapshot_unpin(&before);
     assert_true(has_now(w.graph, e));
-    assert_int_equal(lic_graph_oldest(w.graph), 1);
-    assert_int_equal(lic_snapshot_pin_at(w.graph, 0, &again), LIC_PIN_EXPIRED);
+    assert_int_equal(lic_graph_oldest(w.graph), 0);
+    assert_int_equal(lic_snapshot_pin_at(w.graph, 0, &again), LIC_PIN_OK);
+    assert_false(has(&again, e));
+    assert_int_equal(count_subjects(&again, e.resource), 0);
+    assert_int_equal(count_resources(&again, e.subject), 0);
+    assert_int_equal(lic_snapshot_glance(&again, e.resource).count, 0);
+    assert_false(lic_snapshot_glance(&again, e.resource).touched);
+    assert_int_equal(scan_all(&w.memory, &again, OWNER), 0);
+    lic_snapshot_unpin(&again);
+    assert_int_equal(lic_snapshot_pin_at(w.graph, 1, &again), LIC_PIN_OK);
+    assert_true(has(&again, e));
+    lic_snapshot_unpin(&again);
+    assert_int_equal(lic_snapshot_pin_at(w.graph, 2, &again), LIC_PIN_FUTURE);
     world_close(&w);
+}
+
+/* Whatever memory there is: where it fills the graph, there is enough left to delete all of it again, one by one. */
+static void what_fills_the_memory_can_be_deleted_again(void **state)
+{
+    enum { MEMBERS = 400, STEP = 4096, STEPS = 80 };
+    static lic_change changes[MEMBERS];
+
+    (void)state;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        size_t filled = 0;
+
+        for (size_t i = 0; i < STEPS; i++) {
+            world  w;
+            size_t before;
+
+            world_open(&w, no_threads);
+            before         = atomic_load(&w.memory.used);
+            w.memory.limit = before + i * (sparse ? 4 : 1) * STEP;
+            for (uint32_t j = 0; j < MEMBERS; j++) /* each in pieces of its own, or all in one */
+                changes[j] = set(sparse ? edge(OWNER, j * 4096, USER, j * 4096) : edge(OWNER, 1, USER, j));
+            if (fill(w.graph, changes, MEMBERS)) {
+                filled++;
+                for (size_t j = 0; j < MEMBERS; j++)
+                    write_one(w.graph, unset(changes[j].edge));
+                assert_int_equal(sizes_of(w.graph).edges, 0);
+            } else {
+                assert_int_equal(sizes_of(w.graph).edges, 0);
+            }
+            world_close(&w);
+        }
+        assert_in_range(filled, 10, STEPS - 5);
+    }
+}
+
+static void its_history_takes_no_memory(void **state)
+{
+    static lic_change changes[EDGES];
+    const size_t      count = make_edges(changes, 3);
+    lic_graph_sizes   sizes;
+    lic_graph_sizes   logged;
+    world             w;
+    world             other;
+
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        changes[i].attribute = LIC_NO_ATTRIBUTE;
+    world_open(&w, no_threads);
+    world_open(&other, no_threads);
+    fill_all(w.graph, changes, count);
+    write_all(other.graph, changes, count);
+    assert_true(lic_graph_merge(w.graph));
+    assert_true(lic_graph_merge(other.graph));
+    sizes  = sizes_of(w.graph);
+    logged = sizes_of(other.graph);
+    assert_int_equal(lic_graph_oldest(w.graph), 0);
+    assert_int_equal(lic_graph_oldest(other.graph), 0);
+    assert_int_equal(sizes.delta_changes + sizes.history_changes, 0);
+    assert_int_equal(logged.delta_changes + logged.history_changes, count);
+    assert_true(sizes.graph_bytes + 100 * count <= logged.graph_bytes);
+    world_close(&w);
+    world_close(&other);
 }
 
 static void it_refuses_what_apply_has_to_do(void **state)
@@ -291,6 +364,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_graph_that_the_changes_make_one_after_another),
         cmocka_unit_test(who_pinned_it_empty_sees_it_empty),
+        cmocka_unit_test(what_fills_the_memory_can_be_deleted_again),
+        cmocka_unit_test(its_history_takes_no_memory),
         cmocka_unit_test(it_refuses_what_apply_has_to_do),
         cmocka_unit_test(many_are_all_there),
         cmocka_unit_test(without_memory_nothing_has_happened),

@@ -259,6 +259,25 @@ static void write_some(model *m)
     assert_int_equal(write_all(m->w.graph, changes, count), m->head);
 }
 
+/* All that it begins with at once, after some revisions without anything. That is no history, so it counts for none. */
+static void fill_with_some(model *m)
+{
+    lic_change changes[300];
+    uint64_t   empty = next_random(&m->random, 3);
+
+    while (m->head < empty) {
+        memset(m->states[m->head + 1], NOT_THERE, sizeof m->states[0]);
+        m->head++;
+        assert_int_equal(write_all(m->w.graph, NULL, 0), m->head);
+    }
+    memset(m->states[m->head + 1], NOT_THERE, sizeof m->states[0]);
+    for (uint32_t i = 0; i < 300; i++)
+        changes[i] = change_to(m, (i + 1) * 1009 % EDGES, (uint8_t)(m->plain_until == 0 ? i % (CAVEATS + 1) : 0));
+    m->head++;
+    m->changes[m->head] = 0;
+    assert_int_equal(fill_all(m->w.graph, changes, 300), m->head);
+}
+
 /* One edge of a few, so that edges change often. */
 static void toggle_some(model *m)
 {
@@ -357,7 +376,7 @@ static void check_attributes(model *m)
     assert_int_equal(sizes_of(m->w.graph).attributes, 0);
 }
 
-static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
+static void run_from(bool filled, uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
 {
     model             m       = { .random = seed, .plain_until = plain_until };
     lic_graph_options options = { .min_history_changes = KEPT_CHANGES, .no_threads = !threads };
@@ -368,6 +387,11 @@ static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
     m.states  = test_calloc(REVISIONS + 1, sizeof *m.states);
     m.changes = test_calloc(REVISIONS + 1, sizeof *m.changes);
     memset(m.states[0], NOT_THERE, sizeof m.states[0]);
+    if (filled && plain_until == 0)
+        share_some(&m);
+    if (filled)
+        fill_with_some(&m);
+    check_all(&m);
     while (m.head < REVISIONS) {
         uint32_t dice = next_random(&m.random, 20);
 
@@ -396,6 +420,11 @@ static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
     world_close(&m.w);
 }
 
+static void run(uint64_t seed, uint64_t plain_until, bool by_hand, bool threads)
+{
+    run_from(false, seed, plain_until, by_hand, threads);
+}
+
 static void it_reads_like_a_table_per_revision_while_it_merges_by_itself(void **state)
 {
     (void)state;
@@ -420,12 +449,21 @@ static void it_reads_like_a_table_per_revision_while_others_merge_it(void **stat
     run(15, 300, true, false);
 }
 
+static void it_reads_so_too_when_it_was_filled_at_once(void **state)
+{
+    (void)state;
+    run_from(true, 21, NO_CAVEATS, false, false);
+    run_from(true, 22, 0, true, false);
+    run_from(true, 23, 0, false, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_reads_like_a_table_per_revision_while_it_merges_by_itself),
         cmocka_unit_test(it_reads_like_a_table_per_revision_while_threads_merge_it),
         cmocka_unit_test(it_reads_like_a_table_per_revision_while_others_merge_it),
+        cmocka_unit_test(it_reads_so_too_when_it_was_filled_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,17 @@ static inline uint64_t write_one(lic_graph *graph, lic_change change)
     return write_all(graph, &change, 1);
 }
 
+/* The same for a graph in which nothing ever was. */
+static inline uint64_t fill_all(lic_graph *graph, const lic_change *changes, size_t count)
+{
+    uint64_t revision = 0;
+
+    lic_graph_lock(graph);
+    assert_true(lic_graph_fill(graph, changes, count, &revision));
+    lic_graph_unlock(graph);
+    return revision;
+}
+
 static inline bool has(const lic_snapshot *snapshot, lic_edge e)
 {
     return lic_snapshot_has(snapshot, e.resource, e.subject);
