@@ -287,8 +287,10 @@ bool lic_graph_apply(lic_graph *graph, const lic_change *changes, size_t count, 
 {
     if (!try_apply(graph, changes, count)) {
         lic_merge_for_memory(graph);
-        if (!try_apply(graph, changes, count))
+        if (!try_apply(graph, changes, count)) {
+            lic_merge_for_memory(graph); /* what was reserved may be most of it */
             return false;
+        }
     }
     *revision = atomic_load_explicit(&graph->head, memory_order_relaxed);
     lic_epoch_reclaim(&graph->epochs);

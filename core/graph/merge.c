@@ -523,6 +523,12 @@ static void forget_past(lic_graph *graph, lic_delta *delta)
     graph->merge.grace = lic_epoch_retire(&graph->epochs, release_delta, NULL, past);
 }
 
+/* Room for changes, whether they came or not. */
+static bool has_reserved(const lic_delta *delta)
+{
+    return atomic_load_explicit(&delta->edges, memory_order_relaxed) != NULL;
+}
+
 void lic_merge_for_memory(lic_graph *graph)
 {
     lic_delta *delta;
@@ -531,7 +537,7 @@ void lic_merge_for_memory(lic_graph *graph)
         return;
     delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
     forget_past(graph, delta);
-    if (log_count(delta) > 0) {
+    if (has_reserved(delta)) {
         plan(graph, next_horizon(graph, delta, LIC_MERGE_FORGET));
         run(graph, MEMORY_PATIENCE_MS, true);
     }

@@ -35,8 +35,8 @@ void lic_merge_join_ended(lic_graph *graph);
 /* Would a merge still be possible if so many changes more came into the log, and so many bytes into use? If one of them
  * adds an edge, then also with some deletions before. */
 bool lic_merge_leaves_room(const lic_graph *graph, size_t more, size_t bytes, bool adds);
-/* Gives up all history to get memory back, as far as readers let it; waits for them and for a merge in progress, 5 s at
- * most. */
+/* Gives up all history to get memory back, and what was reserved for changes, as far as readers let it; waits for them and
+ * for a merge in progress, 5 s at most. */
 void lic_merge_for_memory(lic_graph *graph);
 
 /* Not under the lock: a merge by the caller, who has no snapshot. false: out of memory. */

@@ -244,6 +244,46 @@ static void a_large_import_is_counted_and_may_run_out_of_memory_whole(void **sta
     free(many);
 }
 
+/* The room that was made for its changes is given back. */
+static void an_import_that_is_too_much_leaves_the_memory_as_it_was(void **state)
+{
+    enum { MANY = 30000 };
+    static char         ids[MANY][16];
+    licet_relationship *many    = test_calloc(MANY, sizeof *many);
+    licet_options       options = LICET_OPTIONS_INIT;
+    licet_stats         before  = LICET_STATS_INIT;
+    licet_stats         after   = LICET_STATS_INIT;
+    engine_world        w;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(ids[i], sizeof ids[i], "u%zu", i % 3000);
+        many[i]             = relationship_of("document:d#viewer@user:x");
+        many[i].resource_id = text_of(ids[i / 3000]);
+        many[i].subject_id  = text_of(ids[i]);
+    }
+    options.memory_limit_bytes = 9 << 20;
+    world_open(&w, &options, WORLD_SCHEMA, "group:eng#member@user:ana");
+    for (int i = 0; i < 3; i++) {
+        licet_import *import = begin(&w);
+
+        w.status = licet_import_add(import, many, MANY, &w.error);
+        world_done(&w);
+        w.status = licet_import_commit(import, NULL, NULL, &w.error);
+        world_failed(&w, LICET_OUT_OF_MEMORY, LICET_KIND_NOMEM, "", "out of memory");
+        licet_import_release(import);
+        assert_int_equal(licet_engine_stats(w.engine, i == 0 ? &before : &after, NULL), LICET_OK);
+    }
+    assert_int_equal(after.relationships, 1);
+    assert_in_range(before.memory_bytes, 0, 512 * 1024); /* of which most are ids */
+    assert_in_range(after.memory_bytes, 0, before.memory_bytes);
+    assert_true(world_allowed(&w, "group:eng", "member", "user:ana"));
+    world_create(&w, "group:eng#member@user:bo");
+    world_done(&w);
+    world_close(&w);
+    test_free(many);
+}
+
 static void an_export_is_of_everything_or_of_a_filter(void **state)
 {
     licet_export_request all     = LICET_EXPORT_REQUEST_INIT;
@@ -286,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_bad_relationship_of_an_import_is_named_by_its_number),
         cmocka_unit_test(an_import_ends_with_the_schema_that_it_was_judged_by),
         cmocka_unit_test(a_large_import_is_counted_and_may_run_out_of_memory_whole),
+        cmocka_unit_test(an_import_that_is_too_much_leaves_the_memory_as_it_was),
         cmocka_unit_test(an_export_is_of_everything_or_of_a_filter),
     };
 
