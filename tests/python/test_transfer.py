@@ -96,6 +96,61 @@ def test_nothing_is_kept_when_one_is_refused(engine, bad, error):
         assert stored(engine) == sorted(RELATIONSHIPS)
 
 
+def members(count):
+    return (f"document:d{i % 400}#owner@user:u{i // 400}" for i in range(count))
+
+
+def test_the_first_import_takes_no_more_memory_than_what_it_leaves():
+    with licet.open(memory_limit_bytes=4 << 20) as engine:
+        before = engine.write_schema(SCHEMA)
+        imported = engine.import_relationships(members(20_000))
+        stats = engine.stats()
+        assert (stats.relationships, stats.delta_changes) == (20_000, 0)
+        assert stats.graph_bytes < 64 * 20_000
+        assert engine.allowed("document:d399", "view", "user:u49")
+        exactly = licet.at_exactly(before)
+        assert not engine.allowed("document:d399", "view", "user:u49", consistency=exactly)
+        assert list(engine.export_relationships(consistency=exactly)) == []
+        engine.delete("document:d0#owner@user:u0")
+        assert engine.allowed("document:d0", "view", "user:u0", consistency=licet.at_exactly(imported.token))
+
+
+def test_a_watch_from_before_the_first_import_is_told_all_of_it(empty):
+    before = empty.write_schema(SCHEMA)
+    imported = empty.import_relationships(members(5_000)).token
+    deleted = empty.delete("document:d7#owner@user:u3")
+    changes = list(empty.watch(before, timeout=0))
+    assert {(change.operation, change.written_at) for change in changes[:-1]} == {("touch", imported)}
+    assert sorted(str(change.relationship) for change in changes[:-1]) == sorted(members(5_000))
+    last = changes[-1]
+    assert (last.operation, str(last.relationship), last.token) == ("delete", "document:d7#owner@user:u3", deleted)
+
+
+@pytest.mark.parametrize("how", ["raises", "bad", "twice", "stopped", "memory"])
+def test_a_first_import_that_fails_leaves_an_empty_store(how):
+    def lines():
+        yield from members(600_000 if how == "memory" else 3_000)
+        if how == "raises":
+            raise OSError("the file ends here")
+        yield "document:new#nosuch@user:ada" if how == "bad" else "document:d0#owner@user:u0"
+
+    def stop(count):
+        if how == "stopped" and count >= 2_000:
+            raise KeyboardInterrupt
+
+    expected = {"raises": OSError, "bad": licet.NotFound, "twice": licet.AlreadyExists, "stopped": KeyboardInterrupt}
+    with licet.open(memory_limit_bytes=4 << 20) as engine:
+        engine.write_schema(SCHEMA)
+        before = engine.stats()
+        with pytest.raises(expected.get(how, licet.OutOfMemory)):
+            engine.import_relationships(lines(), progress=stop, batch_size=1_000)
+        after = engine.stats()
+        assert (after.relationships, after.revision) == (0, before.revision)
+        assert not engine.allowed("document:d0", "view", "user:u0")
+        assert engine.import_relationships(members(20_000)).count == 20_000
+        assert engine.allowed("document:d399", "view", "user:u49")
+
+
 def test_the_engine_may_be_used_while_it_imports(engine):
     def writing():
         for i in range(5):
