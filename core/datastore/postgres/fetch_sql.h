@@ -16,11 +16,11 @@ typedef enum lic_pg_fetch_number {
     LIC_PG_FETCH_CHECK,
     /* States, lists of ids in them, subject, probes for all of its rows, those that decide, all as spans, few, rounds, most. */
     LIC_PG_FETCH_BULK,
-    LIC_PG_FETCH_FORWARD,     /* seeds, probes, most */
+    LIC_PG_FETCH_FORWARD,     /* seeds, probes, rounds, most */
     LIC_PG_FETCH_FORWARD_AT,  /* ..., snapshot of the past */
     LIC_PG_FETCH_BACKWARD,    /* seeds, probes that lead on, others, most */
     LIC_PG_FETCH_BACKWARD_AT, /* ..., snapshot of the past */
-    LIC_PG_FETCH_CONFIRMED,   /* as backward, crossings from, to, subject, probes, most, snapshot: null for the head */
+    LIC_PG_FETCH_CONFIRMED,   /* as backward, crossings from, to, subject, probes, rounds, most, snapshot or null */
     LIC_PG_FETCH_COUNT
 } lic_pg_fetch_number;
 
@@ -36,7 +36,7 @@ enum {
     LIC_PG_FETCHED_COLUMNS
 };
 
-#define LIC_PG_FETCH_PARAMETERS 9    /* at most */
+#define LIC_PG_FETCH_PARAMETERS 10   /* at most */
 #define LIC_PG_FETCHED_SEPARATOR ',' /* in lists of ids; in no id that is good */
 /* For LIC_PG_FETCH_BULK: with more rows of its own, the subject is looked for on each object. */
 #define LIC_PG_FETCH_OWN_ROWS 256

@@ -399,6 +399,7 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
         put_crossings(f);
         put_word(f, plan->subject_id);
         put_probes(f, &plan->probes, plan->backward.count);
+        put_rounds(f);
         put_number(f, most);
         if (f->wanted->at == NULL)
             put_null(f);
@@ -411,6 +412,7 @@ static void put_all(fetch *f, lic_pg_fetch_number number)
     default:
         put_seeds(f, &plan->seeds);
         put_probes(f, &plan->probes, 0);
+        put_rounds(f);
         put_number(f, most);
     }
     if (f->wanted->at != NULL)

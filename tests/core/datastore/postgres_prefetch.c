@@ -1160,16 +1160,22 @@ static void put_many(world *w, const char *before, size_t count, const char *aft
         before, before, before, after, after, (int)count);
 }
 
-static size_t rows_for(world *w, const char *resource, const char *permission, const char *subject)
+static size_t rows_of(world *w, const lic_need *need, const lic_pg_snapshot *at)
 {
-    const licet_check_request check  = check_of(resource, permission, subject);
-    const lic_need            need   = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
-    const lic_pg_wanted       wanted = wanted_of(w, &need, NULL);
-    lic_pg_prefetched         fetched;
+    const lic_pg_wanted wanted = wanted_of(w, need, at);
+    lic_pg_prefetched   fetched;
 
     assert_int_equal(lic_pg_prefetch(w->link, &wanted, LONG, &w->arena, &fetched, NULL), LICET_OK);
     lic_graph_free(fetched.graph);
     return fetched.row_count;
+}
+
+static size_t rows_for(world *w, const char *resource, const char *permission, const char *subject)
+{
+    const licet_check_request check = check_of(resource, permission, subject);
+    const lic_need            need  = { .kind = LIC_NEED_CHECKS, .checks = &check, .check_count = 1 };
+
+    return rows_of(w, &need, NULL);
 }
 
 static void a_check_fetches_what_leads_on_and_its_subject_alone(void **state)
@@ -1234,6 +1240,46 @@ static void a_check_fetches_no_farther_than_the_depth_limit(void **state)
     assert_same(&w, whole, &need, NULL);
     lic_graph_free(whole);
     assert_in_range(rows_for(&w, "group:g1", "member", "user:ana"), 1000, 1100); /* what is tried first, and 52 */
+    world_close(&w);
+}
+
+/* Of whatever is neither a check alone nor many of one subject. */
+static void no_fetch_goes_farther_than_the_depth_limit(void **state)
+{
+    const licet_check_request checks[] = { check_of("folder:f1", "view", "user:ana"),
+                                           check_of("folder:f1", "view", "user:bo") };
+    const lic_str             names[]  = { LIC_STR("view"), LIC_STR("viewer") };
+    const lic_str             folder   = LIC_STR("folder:f1");
+    const lic_need            needs[]  = {
+                    { .kind = LIC_NEED_CHECKS, .checks = checks, .check_count = 2 },
+                    { .kind = LIC_NEED_EXPLANATION, .checks = checks, .check_count = 2 },
+                    { .kind             = LIC_NEED_PERMISSIONS,
+                      .resource         = folder,
+                      .permissions      = names,
+                      .permission_count = COUNT(names),
+                      .subject          = LIC_STR("user:ana") },
+                    { .kind = LIC_NEED_EXPANSION, .resource = folder, .permission = names[0] },
+                    { .kind = LIC_NEED_SUBJECTS, .resource = folder, .permission = names[0], .subject_type = LIC_STR("user") },
+    };
+    lic_graph      *whole;
+    lic_pg_snapshot then;
+    world           w;
+
+    (void)state;
+    world_open(&w, FOLDERS);
+    put_numbered(&w, 200, "folder:f", "#parent@folder:f", 1, "");
+    put(&w, "folder:f200#viewer@user:ana", true);
+    whole = whole_graph(&w);
+    then  = current_snapshot(&w);
+    for (size_t i = 0; i < COUNT(needs); i++) {
+        const size_t subjects = i < 2 ? 2 : 1;
+
+        assert_same(&w, whole, &needs[i], NULL);
+        assert_same(&w, whole, &needs[i], &then);
+        assert_int_equal(rows_of(&w, &needs[i], NULL), subjects * 52);
+        assert_int_equal(rows_of(&w, &needs[i], &then), subjects * 52);
+    }
+    lic_graph_free(whole);
     world_close(&w);
 }
 
@@ -1683,6 +1729,7 @@ int main(void)
         cmocka_unit_test(a_check_fetches_what_leads_on_and_its_subject_alone),
         cmocka_unit_test(an_explanation_is_about_what_does_not_decide_too),
         cmocka_unit_test(a_check_fetches_no_farther_than_the_depth_limit),
+        cmocka_unit_test(no_fetch_goes_farther_than_the_depth_limit),
         cmocka_unit_test(a_check_about_very_many_groups_is_answered),
         cmocka_unit_test(many_checks_about_one_subject_are_as_each_would_be),
         cmocka_unit_test(many_checks_fetch_what_leads_on_and_their_subject_alone),

@@ -10,7 +10,7 @@
 -- Those in SQL become part of the statements that call them; those in PL/pgSQL keep their plans from call to call. All are
 -- STABLE, so they read at the calling statement's snapshot.
 
--- From resources to subjects. Ids are ASCII without control characters.
+-- From resources to subjects, as far as there are rows: for few of them. Ids are ASCII without control characters.
 CREATE OR REPLACE FUNCTION {schema}._walk(seeds {schema}._seed[], probes {schema}._probe[], most integer)
 RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
@@ -25,6 +25,36 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
                   AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
                   AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
                   AND r.deleted_xid = '9223372036854775807' OFFSET 0) e)
+    SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
+$$;
+
+-- The same as far as `rounds` relationships lead. A row beside the others, of the number -2, counts the rounds in k, as long
+-- as there is anything to look at.
+CREATE OR REPLACE FUNCTION {schema}._walk_within(seeds {schema}._seed[], probes {schema}._probe[], rounds integer,
+                                                 most integer)
+RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
+        (SELECT -2, rounds, ''::text COLLATE "C", ''::text COLLATE "C", ''::text COLLATE "C", NULL::text COLLATE "C",
+                NULL::text, NULL::timestamptz, NULL::smallint
+      UNION ALL
+         SELECT -1, x.k, x.i, x.s, '', NULL, NULL, NULL, NULL FROM unnest(seeds) x)
+      UNION
+        SELECT e.n, e.k, e.si, w.s, e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT n = -2 AS counts, k, i, s, bool_or(n = -2) OVER () AS goes_on, count(*) OVER () AS size
+                      FROM walk WHERE k <> 0) w
+            CROSS JOIN LATERAL (
+                SELECT -2 AS n, w.k - 1 AS k, '' AS ri, '' AS si, NULL::text AS caveat, NULL::text AS context,
+                       NULL::timestamptz AS expires_at, NULL::smallint AS expires_ns WHERE w.counts AND w.size > 1
+              UNION ALL
+                SELECT p.n, p.nk, r.* FROM unnest(probes) p CROSS JOIN LATERAL (
+                    SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns
+                        FROM {schema}.rel r
+                    WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
+                      AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                      AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
+                      AND r.deleted_xid = '9223372036854775807' OFFSET 0) r
+                WHERE p.k = w.k AND NOT w.counts) e
+            WHERE w.goes_on)
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
@@ -57,28 +87,39 @@ RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
 $$;
 
 -- The same at a snapshot of the past: versions that it saw, of those that still live, and of those that don't.
-CREATE OR REPLACE FUNCTION {schema}._walk_at(seeds {schema}._seed[], probes {schema}._probe[], most integer,
-                                             past pg_snapshot)
+CREATE OR REPLACE FUNCTION {schema}._walk_at(seeds {schema}._seed[], probes {schema}._probe[], rounds integer,
+                                             most integer, past pg_snapshot)
 RETURNS SETOF {schema}._found LANGUAGE sql STABLE AS $$
     WITH RECURSIVE walk(n, k, i, s, o, caveat, context, expires_at, expires_ns) AS (
-        SELECT -1, x.k, x.i, x.s, ''::text COLLATE "C", NULL::text COLLATE "C", NULL::text, NULL::timestamptz,
-               NULL::smallint FROM unnest(seeds) x
+        (SELECT -2, rounds, ''::text COLLATE "C", ''::text COLLATE "C", ''::text COLLATE "C", NULL::text COLLATE "C",
+                NULL::text, NULL::timestamptz, NULL::smallint
+      UNION ALL
+         SELECT -1, x.k, x.i, x.s, '', NULL, NULL, NULL, NULL FROM unnest(seeds) x)
       UNION
-        SELECT p.n, p.nk, e.si, w.s, e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
-            FROM (SELECT DISTINCT k, i, s FROM walk WHERE k <> 0) w JOIN unnest(probes) p ON p.k = w.k
+        SELECT e.n, e.k, e.si, w.s, e.ri, e.caveat, e.context, e.expires_at, e.expires_ns
+            FROM (SELECT DISTINCT n = -2 AS counts, k, i, s, bool_or(n = -2) OVER () AS goes_on, count(*) OVER () AS size
+                      FROM walk WHERE k <> 0) w
             CROSS JOIN LATERAL (
-                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
-                  AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
-                  AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
-                  AND r.deleted_xid = '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
+                SELECT -2 AS n, w.k - 1 AS k, '' AS ri, '' AS si, NULL::text AS caveat, NULL::text AS context,
+                       NULL::timestamptz AS expires_at, NULL::smallint AS expires_ns WHERE w.counts AND w.size > 1
               UNION ALL
-                SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns FROM {schema}.rel r
-                WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
-                  AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
-                  AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
-                  AND r.deleted_xid < '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
-                  AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) e)
+                SELECT p.n, p.nk, r.* FROM unnest(probes) p CROSS JOIN LATERAL (
+                    SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns
+                        FROM {schema}.rel r
+                    WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
+                      AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                      AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
+                      AND r.deleted_xid = '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
+                  UNION ALL
+                    SELECT r.ri, r.si, r.caveat, r.context::text AS context, r.expires_at, r.expires_ns
+                        FROM {schema}.rel r
+                    WHERE r.rt = p.rt AND r.ri = w.i AND r.rr = p.rr AND r.sr = p.sr
+                      AND (r.st, r.si) >= (p.st, CASE p.m WHEN 0 THEN '' WHEN 1 THEN w.s ELSE '*' END)
+                      AND (r.st, r.si) <= (p.st, CASE p.m WHEN 0 THEN E'\x7f' WHEN 1 THEN w.s ELSE '*' END)
+                      AND r.deleted_xid < '9223372036854775807' AND pg_visible_in_snapshot(r.created_xid, past)
+                      AND NOT pg_visible_in_snapshot(r.deleted_xid, past) OFFSET 0) r
+                WHERE p.k = w.k AND NOT w.counts) e
+            WHERE w.goes_on)
     SELECT n, o, i, caveat, context, expires_at, expires_ns FROM walk WHERE n >= 0 LIMIT most
 $$;
 
@@ -308,7 +349,8 @@ END $$;
 -- Backward, and from what was reached forward: crossings say from which state in which.
 CREATE OR REPLACE FUNCTION {schema}._fetch_confirmed(starts {schema}._seed[], back {schema}._probe[], ends {schema}._probe[],
                                                      crossed integer[], entered integer[], subject text,
-                                                     probes {schema}._probe[], most integer, past pg_snapshot)
+                                                     probes {schema}._probe[], rounds integer, most integer,
+                                                     past pg_snapshot)
 RETURNS SETOF {schema}._found LANGUAGE plpgsql STABLE AS $$
 DECLARE
     reached {schema}._found[];
@@ -326,8 +368,8 @@ BEGIN
                   UNION ALL SELECT y.k, y.i FROM unnest(starts) y) x(k, i)
             JOIN unnest(crossed, entered) c(crossed, entered) ON c.crossed = x.k);
     IF past IS NULL THEN
-        RETURN QUERY SELECT * FROM {schema}._walk(seeds, probes, most);
+        RETURN QUERY SELECT * FROM {schema}._walk_within(seeds, probes, rounds, most);
     ELSE
-        RETURN QUERY SELECT * FROM {schema}._walk_at(seeds, probes, most, past);
+        RETURN QUERY SELECT * FROM {schema}._walk_at(seeds, probes, rounds, most, past);
     END IF;
 END $$;
