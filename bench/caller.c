@@ -1,7 +1,8 @@
-/* Answers and times the requests of bench/compare from C: those of an engine on Postgres, or those of one prepared SQL
- * statement by libpq alone. Callers are threads, which share the engine but have each a connection of libpq.
+/* Answers and times the requests of bench/compare from C: those of an engine on Postgres or in memory, or those of one
+ * prepared SQL statement by libpq alone. Callers are threads, which share the engine but have each a connection of libpq.
  *
  *     caller FOLDER follow|prefetch URI
+ *     caller FOLDER memory
  *     caller FOLDER sql URI PARAMETERS STATEMENT       PARAMETERS: 0, or 2, the ids of a check's resource and subject
  *     caller FOLDER probe                              one probe of a hash table of 10 million keys: prints its median, ns
  *
@@ -9,6 +10,7 @@
  *     requests FILE                     of FOLDER, a line each: check R P S, bulk COUNT R P S R P S ..., lookup TYPE P S
  *     answer full|default|walk          true or false, a list of them, or a list of ids, for each request
  *     time full|default CALLERS WARMUP_S TIME_S     {"median_ns": ..., "p99_ns": ..., "per_second": ..., "calls": ..., "batch": ...}
+ *     load                              schema.zed and relationships.txt of FOLDER, into the engine in memory
  *     walk FILE                         relationships of FOLDER, a line each, for the walk by hand (support/walk.h)
  *     floor FILE                        requests, as above: from now on they are walked beside, when there is one caller
  *                                       at the default consistency, in turns of TURN_NS, and what a walk took is told as
@@ -498,6 +500,15 @@ static void load_walk(session *s, const char *name)
     printf("{\"names\": %" PRIu32 "}\n", s->walker.graph.count);
 }
 
+static void load_engine(session *s)
+{
+    if (s->asked.engine != NULL || s->asked.statement != NULL)
+        bench_stop("commands", "there is something to ask already");
+    s->asked.engine = bench_load(s->folder, NULL);
+    bench_await_merges(s->asked.engine);
+    printf("{\"loaded\": true}\n");
+}
+
 static bool is_full(const char *level)
 {
     return strcmp(level, "full") == 0;
@@ -507,8 +518,8 @@ static caller caller_for(session *s, const char *level)
 {
     caller c = { .asked = &s->asked, .requests = s->asking.requests, .count = s->asking.count };
 
-    if (c.count == 0)
-        bench_stop("commands", "there are no requests");
+    if (c.count == 0 || (s->asked.engine == NULL && s->asked.statement == NULL))
+        bench_stop("commands", "there are no requests, or nothing to ask");
     c.consistency.freshness = is_full(level) ? LICET_FULLY_CONSISTENT : LICET_MINIMIZE_LATENCY;
     return c;
 }
@@ -561,6 +572,8 @@ static void obey(session *s, const char *line)
     } else if (sscanf(line, "floor %63s", word) == 1 && s->walker.is_loaded) {
         read_requests(s, word, &s->walker.floor);
         s->walker.at = 0;
+    } else if (strcmp(line, "load\n") == 0) {
+        load_engine(s);
     } else if (sscanf(line, "walk %63s", word) == 1) {
         load_walk(s, word);
     } else if (sscanf(line, "answer %63s", word) == 1) {
@@ -614,9 +627,9 @@ int main(int argc, char **argv)
         s.asked.engine = open_engine(argv[2], argv[3]);
     else if (argc == 6 && strcmp(argv[2], "sql") == 0)
         s.asked = (asked){ .uri = argv[3], .statement = argv[5], .parameters = atoi(argv[4]) };
-    else
-        bench_stop("usage",
-                   "caller FOLDER follow|prefetch URI, or FOLDER sql URI PARAMETERS STATEMENT, or FOLDER probe");
+    else if (argc != 3 || strcmp(argv[2], "memory") != 0)
+        bench_stop("usage", "caller FOLDER follow|prefetch URI, or FOLDER memory, or FOLDER sql URI PARAMETERS "
+                            "STATEMENT, or FOLDER probe");
     while (fgets(line, sizeof line, stdin) != NULL)
         obey(&s, line);
     end(&s);

@@ -188,7 +188,7 @@ def test_bounds_are_held_or_missed_by_the_printed_figures(result):
     lines = [" ".join(line.split()) for line in report.text_of(result).splitlines()]
     assert "licet from Python, idle, nested 20.0 >= 5.00 held" in lines
     assert "licet from Python, default, nested 450 >= 500 MISSED" in lines
-    assert "from C, default, nested: ns 300 <= 500 held" in lines
+    assert "from C, following Postgres, nested: ns 300 <= 500 held" in lines
     assert "from Python, default, nested: ns over C for each answer 1,700 <= 250 MISSED" in lines
     assert "from C, full: round trips, nested 1.20 <= 1.50 held" in lines
     assert "from C, prefetching: round trips, nested 5.20 <= 5.00 MISSED" in lines
@@ -203,13 +203,13 @@ def claims(result: report.Result, *figures: report.Figure) -> list[str]:
 def test_from_c_it_is_walks_of_the_same_moments_that_are_judged_and_times_stand_beside(result):
     direct = figure("licet", "C", 200, phase="default", scenario="direct")
     lines = claims(result, in_slices(direct, 200, 200, 120, walks=(50, 50, 30)))
-    assert "from C, default, direct: walks 4.00 <= 4.29 held" in lines
-    assert "from C, default, direct: ns 200 <= 150 (missed)" in lines
+    assert "from C, following Postgres, direct: walks 4.00 <= 4.29 held" in lines
+    assert "from C, following Postgres, direct: ns 200 <= 150 (missed)" in lines
     assert "0 of 1 held in ns" in lines
     assert lines[-1] == "1 held, 0 missed"
     lines = claims(result, in_slices({**direct, "median_ns": 140}, 140, 140, 140, walks=(30, 30, 30)))
-    assert "from C, default, direct: walks 4.67 <= 4.29 MISSED" in lines
-    assert "from C, default, direct: ns 140 <= 150 (held)" in lines
+    assert "from C, following Postgres, direct: walks 4.67 <= 4.29 MISSED" in lines
+    assert "from C, following Postgres, direct: ns 140 <= 150 (held)" in lines
     assert lines[-1] == "0 held, 1 missed"
 
 
@@ -220,7 +220,14 @@ def test_the_bounds_in_walks_are_those_in_nanoseconds_over_the_walks_of_the_mach
     result, scenario, walks
 ):
     lines = claims(result, in_slices(figure("licet", "C", 1, phase="default", scenario=scenario), 1, 1, walks=(1, 1)))
-    assert f"from C, default, {scenario}: walks 1.00 <= {report.digits(walks)} held" in lines
+    assert f"from C, following Postgres, {scenario}: walks 1.00 <= {report.digits(walks)} held" in lines
+
+
+def test_an_engine_in_memory_has_the_same_bounds_as_one_that_follows_postgres(result):
+    direct = figure("licet, in memory", "C", 130, phase="default", scenario="direct")
+    lines = claims(result, in_slices(direct, 130, 130, walks=(26, 26)))
+    assert "from C, in memory, direct: walks 5.00 <= 4.29 MISSED" in lines
+    assert "from C, in memory, direct: ns 130 <= 150 (held)" in lines
 
 
 def test_round_trips_are_counted_slice_by_slice(result):

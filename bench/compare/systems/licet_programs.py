@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prepare import BUILD, PROGRAM, ROOT
-from systems.base import FULL, Answer, Request, Unavailable
+from systems.base import DEFAULT, FULL, Answer, Request, Unavailable
 from systems.licet_store import LicetStore
 from systems.program import Program
 from world import World
@@ -32,18 +32,17 @@ class OnStore(Program):
         self.store.write_one(row)
 
 
-class LicetInC(OnStore):
+class Walked(Program):
     """With the walk by hand in the same program (bench/support/walk.h), which the bounds of what is called from C are judged
     by."""
 
-    name, caller = "licet", "C"
+    caller = "C"
+    in_slices = True
 
-    def open(self, world: World) -> None:
-        self.store.open(world)
-        self.start([str(PROGRAM), "{folder}", "follow", self.store.uri])
+    def load_walk(self, world: World) -> None:
         assert self.process is not None
-        self.process.write("relationships", world.relationships)
-        self.process.ask("walk relationships")
+        self.process.write("relationships.txt", world.relationships)
+        self.process.ask("walk relationships.txt")
 
     def walk_beside(self, requests: Sequence[Request]) -> None:
         """From now on, where there is one caller at the default consistency."""
@@ -52,6 +51,29 @@ class LicetInC(OnStore):
 
     def walked(self, requests: Sequence[Request]) -> list[Answer]:
         return self.answers(requests, WALK)
+
+
+class LicetInC(OnStore, Walked):
+    name = "licet"
+
+    def open(self, world: World) -> None:
+        self.store.open(world)
+        self.start([str(PROGRAM), "{folder}", "follow", self.store.uri])
+        self.load_walk(world)
+
+
+class LicetInMemory(Walked):
+    """Without a database: what following one costs is what it takes less. From Python and Lua it is the engine on Postgres."""
+
+    name = "licet, in memory"
+    consistencies = frozenset({DEFAULT})
+
+    def open(self, world: World) -> None:
+        self.start([str(PROGRAM), "{folder}", "memory"])
+        self.load_walk(world)
+        assert self.process is not None
+        self.process.write("schema.zed", world.schema.splitlines())
+        self.process.ask("load")
 
 
 class LicetSpared(OnStore):
