@@ -135,7 +135,10 @@ class SpiceDBServer:
         uri = self._postgres.make_database(self.database)
         store = ["--datastore-engine", "postgres", "--datastore-conn-uri", uri]
         quiet = ["--log-level", "warn", "--skip-release-check"]
-        migrated = subprocess.run([str(binary), "datastore", "migrate", "head", *store, *quiet], capture_output=True)
+        try:
+            migrated = subprocess.run([str(binary), "datastore", "migrate", "head", *store, *quiet], capture_output=True)
+        except OSError as failure:
+            raise Unavailable(f"{binary}: {failure}") from failure
         if migrated.returncode != 0:
             raise Unavailable(f"spicedb datastore migrate: {migrated.stderr.decode(errors='replace')[-2000:]}")
         grpc, http = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
