@@ -90,11 +90,11 @@ static int result_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
+/* Not the engine: cycles through it are broken at its log. */
 static int result_clear(PyObject *self)
 {
     result_object *result = (result_object *)self;
 
-    Py_CLEAR(result->engine);
     Py_CLEAR(result->error);
     Py_CLEAR(result->missing);
     return 0;
@@ -107,6 +107,7 @@ static void result_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     licet_result_clear(&((result_object *)self)->answer);
     (void)result_clear(self);
+    Py_XDECREF(((result_object *)self)->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }

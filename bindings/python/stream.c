@@ -155,19 +155,14 @@ static int stream_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int stream_clear(PyObject *self)
-{
-    Py_CLEAR(((stream_object *)self)->engine);
-    return 0;
-}
-
+/* The engine stays for as long as the stream, whose threads tell it things: cycles are broken at the engine's log. */
 static void stream_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
     licet_stream_release(((stream_object *)self)->stream);
-    (void)stream_clear(self);
+    Py_DECREF(((stream_object *)self)->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -294,12 +289,11 @@ PyDoc_STRVAR(subjects_doc, "An iterator over FoundSubject, all of one revision. 
 PyDoc_STRVAR(impacts_doc, "An iterator over Impact. Made by Engine.schema_impact().\n\n"
                           "Raises as ResourceStream. Works without the interpreter's lock. One thread at a time.");
 
-#define STREAM_SLOTS(doc, getset)                                                               \
-    {                                                                                           \
-        { Py_tp_doc, (void *)(doc) }, { Py_tp_traverse, (void *)stream_traverse },              \
-            { Py_tp_clear, (void *)stream_clear }, { Py_tp_dealloc, (void *)stream_dealloc },   \
-            { Py_tp_iter, (void *)PyObject_SelfIter }, { Py_tp_iternext, (void *)stream_next }, \
-            { Py_tp_getset, (getset) }, { 0, NULL },                                            \
+#define STREAM_SLOTS(doc, getset)                                                                 \
+    {                                                                                             \
+        { Py_tp_doc, (void *)(doc) }, { Py_tp_traverse, (void *)stream_traverse },                \
+            { Py_tp_dealloc, (void *)stream_dealloc }, { Py_tp_iter, (void *)PyObject_SelfIter }, \
+            { Py_tp_iternext, (void *)stream_next }, { Py_tp_getset, (getset) }, { 0, NULL },     \
     }
 
 static PyType_Slot relationships_slots[] = STREAM_SLOTS(relationships_doc, stream_getset);

@@ -139,9 +139,9 @@ static int tree_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
+/* Not the engine, which stays for as long as the tree: cycles through it are broken at its log. */
 static int tree_clear(PyObject *self)
 {
-    Py_CLEAR(((tree_object *)self)->engine);
     Py_CLEAR(((tree_object *)self)->root);
     return 0;
 }
@@ -153,6 +153,7 @@ static void tree_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     licet_tree_release(((tree_object *)self)->tree);
     (void)tree_clear(self);
+    Py_DECREF(((tree_object *)self)->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }

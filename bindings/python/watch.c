@@ -61,12 +61,7 @@ static int watch_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int watch_clear(PyObject *self)
-{
-    Py_CLEAR(((watch_object *)self)->engine);
-    return 0;
-}
-
+/* The engine stays for as long as the stream, whose threads tell it things: cycles are broken at the engine's log. */
 static void watch_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
@@ -74,7 +69,7 @@ static void watch_dealloc(PyObject *self)
 
     PyObject_GC_UnTrack(self);
     licet_stream_release(w->stream);
-    (void)watch_clear(self);
+    Py_DECREF(w->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -277,15 +272,10 @@ PyDoc_STRVAR(watch_doc,
              "that changes are gone. One thread at a time: another one's next() meanwhile raises Misuse.");
 
 static PyType_Slot watch_slots[] = {
-    { Py_tp_doc, (void *)watch_doc },
-    { Py_tp_traverse, (void *)watch_traverse },
-    { Py_tp_clear, (void *)watch_clear },
-    { Py_tp_dealloc, (void *)watch_dealloc },
-    { Py_tp_iter, (void *)PyObject_SelfIter },
-    { Py_tp_iternext, (void *)watch_next },
-    { Py_tp_methods, (void *)watch_methods },
-    { Py_tp_getset, watch_getset },
-    { 0, NULL },
+    { Py_tp_doc, (void *)watch_doc },         { Py_tp_traverse, (void *)watch_traverse },
+    { Py_tp_dealloc, (void *)watch_dealloc }, { Py_tp_iter, (void *)PyObject_SelfIter },
+    { Py_tp_iternext, (void *)watch_next },   { Py_tp_methods, (void *)watch_methods },
+    { Py_tp_getset, watch_getset },           { 0, NULL },
 };
 
 PyType_Spec watch_spec = {

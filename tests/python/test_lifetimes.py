@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import itertools
 import multiprocessing
@@ -200,6 +201,56 @@ def test_a_cycle_through_a_result_is_collected(engine):
     error.__dict__["result"] = bad
     gone = weakref.ref(error)
     del bad, error
+    gc.collect()
+    assert gone() is None
+
+
+# Py_tp_clear of CPython's typeslots.h, which is part of the stable interface.
+TP_CLEAR = 51
+
+
+def collector_clears(thing):
+    """Does to a thing what the garbage collector does to break a cycle that it is in."""
+    slot = ctypes.pythonapi.PyType_GetSlot
+    slot.restype = ctypes.c_void_p
+    slot.argtypes = [ctypes.py_object, ctypes.c_int]
+    clear = slot(type(thing), TP_CLEAR)
+    if clear:
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)(clear)(thing)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda engine: engine.check("document:plan", "view", "user:ada"),
+        lambda engine: engine.check_bulk([("document:plan", "view", "user:ada")])[0],
+        lambda engine: engine.lookup_resources("document", "view", "user:ada"),
+        lambda engine: engine.lookup_subjects("document:plan", "view", "user"),
+        lambda engine: engine.read_relationships(resource_type="group"),
+        lambda engine: engine.export_relationships(),
+        lambda engine: engine.expand("document:plan", "view"),
+        lambda engine: engine.watch(),
+    ],
+    ids="check bulk resources subjects read export expand watch".split(),
+)
+def test_the_collector_takes_the_engine_from_nothing_that_still_needs_it(engine, make):
+    """Threads of the core, which end with its last stream, write into what the engine's object owns."""
+    thing = make(engine)
+    collector_clears(thing)
+    assert engine in gc.get_referents(thing)
+
+
+def test_a_cycle_through_a_stream_is_collected(engine):
+    class Service:
+        def __call__(self, level, line):
+            pass
+
+    service = Service()
+    other = licet.open(log=service)
+    other.write_schema("definition user {}")
+    service.changes = other.watch()
+    gone = weakref.ref(service)
+    del service, other
     gc.collect()
     assert gone() is None
 

@@ -89,6 +89,34 @@ def test_what_migrate_plans_may_be_run_by_hand(postgres_uri, postgres_schema):
         engine.write_schema(SCHEMA)
 
 
+SHADOWS = {  # of calls whose arguments are not of the types that Postgres' own functions take
+    "starts_with(name, text)": "boolean",
+    "hashtextextended(text, integer)": "bigint",
+    "has_schema_privilege(text, text, text)": "boolean",
+    "format(text, regprocedure)": "text",
+}
+
+
+def test_what_is_run_by_hand_calls_no_function_of_others(postgres_uri, postgres_schema):
+    """In a database where anybody may create functions in the schema "public"."""
+    planned = licet.migrate(postgres_uri, postgres_schema=postgres_schema, dry_run=True)
+    shadows = f"{postgres_schema}_shadows"
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {shadows}")
+        for name, kind in SHADOWS.items():
+            connection.execute(
+                f"CREATE FUNCTION {shadows}.{name} RETURNS {kind} LANGUAGE plpgsql AS "
+                f"$$ BEGIN RAISE 'a function of others was called'; END $$"
+            )
+        connection.execute(f"SET search_path = {shadows}")
+        with pytest.raises(psycopg.errors.RaiseException, match="of others"):
+            connection.execute("SELECT starts_with('word'::name, 'w')")
+        connection.execute(planned)
+        assert connection.execute("SHOW search_path").fetchone() == (shadows,)
+        connection.execute(f"DROP SCHEMA {shadows} CASCADE")
+    assert licet.migrate(postgres_uri, postgres_schema=postgres_schema) == ""
+
+
 def test_several_may_migrate_at_once(postgres_uri, postgres_schema):
     """Each step is taken by one of them, not all by the same."""
     planned = licet.migrate(postgres_uri, postgres_schema=postgres_schema, dry_run=True)

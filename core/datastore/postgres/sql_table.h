@@ -9,6 +9,7 @@
 static const char *const migration_steps[LIC_PG_VERSION] = {
     "-- Brings schema {schema} to version 1 of licet's tables and functions.\n"
     "BEGIN ISOLATION LEVEL READ COMMITTED;\n"
+    "SET LOCAL search_path = pg_catalog, pg_temp; -- whoever runs this, no function of others is taken for one of Postgres\n"
     "SET LOCAL licet.writer = '{schema}';\n"
     "\n"
     "-- One migration at a time, each step once. What runs with its owner's rights must not share a schema with what anybody\n"
@@ -208,6 +209,7 @@ static const char *const migration_steps[LIC_PG_VERSION] = {
     "COMMIT;\n",
     "-- Brings schema {schema} to version 2 of licet's tables and functions.\n"
     "BEGIN ISOLATION LEVEL READ COMMITTED;\n"
+    "SET LOCAL search_path = pg_catalog, pg_temp; -- whoever runs this, no function of others is taken for one of Postgres\n"
     "SET LOCAL licet.writer = '{schema}';\n"
     "\n"
     "-- One migration at a time, each step once. What runs with its owner's rights must not share a schema with what anybody\n"

@@ -143,7 +143,7 @@ bool lic_pg_schema_name_is(lic_str name)
         if (!((c >= 'a' && c <= 'z') || c == '_' || (i > 0 && c >= '0' && c <= '9')))
             return false;
     }
-    return true;
+    return !lic_str_starts_with(name, LIC_STR("pg_")) && !lic_str_equal(name, LIC_STR("information_schema"));
 }
 
 /* Bytes of text up to the next place for the name, or to its end. */

@@ -39,7 +39,7 @@ typedef struct lic_pg_statements {
     const char      *import_rows;  /* COPY into */
 } lic_pg_statements;
 
-/* Is it a name that may stand in SQL in quotes and in literals: [a-z_][a-z0-9_]{0,62}? */
+/* Is it a name that may stand in SQL in quotes and in literals: [a-z_][a-z0-9_]{0,62}, and not Postgres' own? */
 bool lic_pg_schema_name_is(lic_str name);
 
 /* In the arena. NULL: out of memory. */

@@ -16,7 +16,7 @@ licet_status lic_pg_schema_option(const licet_options *options, lic_str *schema,
     return lic_fail(
         error, LICET_INVALID_ARGUMENT, LICET_KIND_CONFIG, LIC_NOWHERE,
         "option postgres_schema: expected a name of a to z, 0 to 9 and _ that does not begin with a digit, of "
-        "at most 63 bytes");
+        "at most 63 bytes, and that is not Postgres' own (pg_..., information_schema)");
 }
 
 static licet_status connect(lic_memory *memory, licet_str uri, const licet_options *options, lic_str schema,

@@ -263,8 +263,9 @@ static void times_before_postgres_counts_are_negative(void **state)
 
 static void only_plain_names_of_schemas_are_put_into_sql(void **state)
 {
-    static const char *const good[] = { "licet", "_", "a1", "a_2_b" };
-    static const char *const bad[]  = { "", "1a", "A", "a-b", "a b", "a\"", "a.b", "\303\244", "a;" };
+    static const char *const good[] = { "licet", "_", "a1", "a_2_b", "pg", "pgx_", "information_schema_" };
+    static const char *const bad[]  = { "",    "1a",       "A",  "a-b",        "a b",  "a\"",
+                                        "a.b", "\303\244", "a;", "pg_catalog", "pg_x", "information_schema" };
     char                     long_name[65];
 
     (void)state;

@@ -1,5 +1,6 @@
 -- Brings schema {schema} to version {version} of licet's tables and functions.
 BEGIN ISOLATION LEVEL READ COMMITTED;
+SET LOCAL search_path = pg_catalog, pg_temp; -- whoever runs this, no function of others is taken for one of Postgres
 SET LOCAL licet.writer = '{schema}';
 
 -- One migration at a time, each step once. What runs with its owner's rights must not share a schema with what anybody
