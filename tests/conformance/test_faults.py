@@ -1023,9 +1023,9 @@ def test_compiling_a_long_chain_of_permissions_takes_time_in_proportion():
     def least(count):
         times = []
         for _ in range(5):
-            begun = time.perf_counter()
+            begun = time.process_time()
             licet.Schema.parse(text(count))
-            times.append(time.perf_counter() - begun)
+            times.append(time.process_time() - begun)
         return min(times)
 
     assert least(4000) < 60 * least(400)

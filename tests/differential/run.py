@@ -71,7 +71,7 @@ def collecting(engine, seen):
 def opened(seen, collect, **options):
     """An engine on an empty store."""
     window = {"gc_window_ms": WINDOW_MS} if collect else {}
-    with stores.open(**options, **window) as engine:
+    with stores.open(**options, **window, check_timeout_ms=60_000) as engine:  # not in a hurry
         with collecting(engine, seen) if collect else contextlib.nullcontext():
             yield engine
 

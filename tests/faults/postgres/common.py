@@ -128,7 +128,7 @@ def prepare(conninfo: str, **options: Any) -> None:
         engine.write_schema(SCHEMA)
 
 
-def until(attempt: Callable[[], Found], seconds: float = 20, passing: tuple[type[licet.Error], ...] = GONE) -> Found:
+def until(attempt: Callable[[], Found], seconds: float = 120, passing: tuple[type[licet.Error], ...] = GONE) -> Found:
     """What it returns once it does not fail for want of a database."""
     end = time.monotonic() + seconds
     while True:

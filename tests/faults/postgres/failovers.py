@@ -49,10 +49,10 @@ class Engines:
     def expect(self, question, expected):
         """At full consistency, once there is a server again."""
         for mode, engine in self.engines.items():
-            allowed = until(lambda e=engine: e.allowed(*question, consistency=licet.FULL), 30)
+            allowed = until(lambda e=engine: e.allowed(*question, consistency=licet.FULL))
             if allowed != expected:
                 self.tally.wrong("wrong answers", f"{self.what}, {mode}: {question} {allowed}")
-            unasked = until(lambda e=engine: e.allowed(*question), 30)
+            unasked = until(lambda e=engine: e.allowed(*question))
             if unasked != expected:
                 self.tally.wrong("wrong answers", f"{self.what}, {mode}, unasked: {question} {unasked}")
             self.tally.count("answers", 2)

@@ -16,7 +16,7 @@ from common import GONE, Run, program, server, until
 from proxy import Proxy
 
 STALENESS_MS = 300
-CHILD_SECONDS = 30
+CHILD_SECONDS = 120
 
 
 class Failed(Exception):

@@ -17,6 +17,7 @@ WRITE_MS = 600
 STALENESS_MS = 1500
 GRACE_MS = 50
 CLOSE_MS = 1000
+ATTEMPTS = 5  # late is what is so each time: once may be for what else this machine does
 
 QUESTION = ("document:plan", "view", "user:ada")
 
@@ -41,8 +42,9 @@ def calls(engine, token):
 class Call:
     """One call in a thread of its own."""
 
-    def __init__(self, tally, mode, name, deadline_ms, call):
-        self.tally, self.name, self.deadline_ms, self.call = tally, f"{name}, {mode}", deadline_ms, call
+    def __init__(self, tally, late, mode, name, deadline_ms, call):
+        self.tally, self.late, self.name = tally, late, f"{name}, {mode}"
+        self.deadline_ms, self.call = deadline_ms, call
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -56,10 +58,10 @@ class Call:
         late_ms = (time.monotonic() - started) * 1000 - self.deadline_ms
         self.tally.most("ms late at most", max(0, round(late_ms)))
         if late_ms > GRACE_MS:
-            self.tally.wrong("late", f"{self.name}: {late_ms:.0f} ms after its deadline")
+            self.late[self.name] = f"{late_ms:.0f} ms after its deadline"
 
 
-def unasked(run, mode, engine, frozen_at):
+def unasked(run, late, mode, engine, frozen_at):
     """A check at the default consistency: never waits, answers while the graph is young enough, then fails."""
     ended = time.monotonic() + (STALENESS_MS + 1000) / 1000
     while time.monotonic() < ended:
@@ -71,17 +73,19 @@ def unasked(run, mode, engine, frozen_at):
         now = time.monotonic()
         if allowed is False:
             run.tally.wrong("wrong answers", f"unasked check, {mode}")
-        if allowed and (now - frozen_at) * 1000 > STALENESS_MS + GRACE_MS:
-            run.tally.wrong("answers of a graph that is too old", f"{(now - frozen_at) * 1000:.0f} ms, {mode}")
+        if allowed and (started - frozen_at) * 1000 > STALENESS_MS:
+            run.tally.wrong("answers of a graph that is too old", f"{(started - frozen_at) * 1000:.0f} ms, {mode}")
         if allowed and mode == "prefetch":
             run.tally.wrong("answers of a frozen server", "unasked check, prefetch")
         if (now - started) * 1000 > WAIT_MS + GRACE_MS:
-            run.tally.wrong("late", f"unasked check, {mode}: {(now - started) * 1000:.0f} ms")
+            late[f"unasked check, {mode}"] = f"{(now - started) * 1000:.0f} ms"
         run.tally.count("unasked checks answered" if allowed else "unasked checks refused")
         time.sleep(0.02)
 
 
 def freeze_once(run, postgres, engines):
+    """What was late, and how late."""
+    late: dict[str, str] = {}
     token = until(lambda: next(iter(engines.values())).touch("document:plan#owner@user:ada"))
     for engine in engines.values():
         until(lambda e=engine: e.check(*QUESTION, consistency=licet.at_least(token)))
@@ -90,31 +94,35 @@ def freeze_once(run, postgres, engines):
         until(lambda e=engine: e.check(*QUESTION, consistency=licet.FULL))
     with postgres.paused():
         frozen_at = time.monotonic()
-        waiting = [Call(run.tally, mode, *call) for mode, engine in engines.items() for call in calls(engine, token)]
+        waiting = [
+            Call(run.tally, late, mode, *call) for mode, engine in engines.items() for call in calls(engine, token)
+        ]
         watched = [
-            threading.Thread(target=unasked, args=(run, mode, engine, frozen_at)) for mode, engine in engines.items()
+            threading.Thread(target=unasked, args=(run, late, mode, engine, frozen_at))
+            for mode, engine in engines.items()
         ]
         for thread in watched:
             thread.start()
         for call in waiting:
             call.thread.join()
         for engine in closing:
-            close(run, engine)
+            close(run, late, engine)
         for thread in watched:
             thread.join()
     run.tally.count("freezes")
     for mode, engine in engines.items():
         if not until(lambda e=engine: e.allowed(*QUESTION, consistency=licet.FULL)):
             run.tally.wrong("wrong answers", f"after a freeze, {mode}")
+    return late
 
 
-def close(run, engine):
+def close(run, late, engine):
     started = time.monotonic()
     engine.close()
     took_ms = round((time.monotonic() - started) * 1000)
     run.tally.most("ms to close at most", took_ms)
     if took_ms > CLOSE_MS:
-        run.tally.wrong("slow to close", f"{took_ms} ms")
+        late["close"] = f"{took_ms} ms"
 
 
 def freeze(run: Run) -> None:
@@ -122,7 +130,13 @@ def freeze(run: Run) -> None:
     with server() as postgres:
         engines = {mode: licet.open(postgres.conninfo, mode=mode, **limits) for mode in run.modes}
         for _ in range(run.count):
-            freeze_once(run, postgres, engines)
+            late = freeze_once(run, postgres, engines)
+            for _ in range(ATTEMPTS - 1):
+                if late:
+                    again = freeze_once(run, postgres, engines)
+                    late = {name: how for name, how in again.items() if name in late}
+            for name, how in late.items():
+                run.tally.wrong("late", f"{name}, {ATTEMPTS} times: {how}")
         for engine in engines.values():
             engine.close()
 

@@ -21,7 +21,7 @@ from common import Run, Snapshot, program, server, snapshot_of
 
 WRITERS = 16
 DOCUMENTS, USERS = 40, 10
-GARBAGE_MS = 3000  # longer than comparing takes
+GARBAGE_MS = 3000  # longer than comparing takes, mostly
 
 VISIBLE = """
 SELECT rt || ':' || ri || '#' || rr || '@' || st || ':' || si FROM licet.rel
@@ -126,10 +126,17 @@ def collect(conninfo, ended, collected):
 def compare(run, mode, engine, connection, before, consistency=None):
     """One published snapshot. Returns it."""
     now = snapshot_of_server(connection) if consistency == licet.FULL else None
-    stream = engine.export_relationships(consistency=consistency)
-    graph = sorted(map(str, stream))
+    try:
+        stream = engine.export_relationships(consistency=consistency)
+        graph = sorted(map(str, stream))
+    except licet.RevisionExpired:
+        run.tally.count("snapshots collected while they were read")
+        return before
     at = snapshot_of(stream.token)
     rows = visible(connection, at)
+    if rows is None:
+        run.tally.count("snapshots collected before they were compared")
+        return at
     run.tally.count(f"snapshots compared, {mode}")
     run.tally.count("relationships compared", len(rows))
     if graph != rows:
@@ -138,13 +145,16 @@ def compare(run, mode, engine, connection, before, consistency=None):
     if before is not None and not at.dominates(before):
         run.tally.wrong("steps back", f"{before.text} to {at.text}, {mode}")
     # Where nothing was changed between the two, the older one will do.
-    if now is not None and not at.dominates(now) and graph != visible(connection, now):
+    if now is not None and not at.dominates(now) and visible(connection, now) not in (graph, None):
         run.tally.wrong("stale at full consistency", f"{now.text}, {at.text}, {mode}")
     return at
 
 
 def visible(connection, at):
-    return sorted(row for (row,) in connection.execute(VISIBLE, {"at": at.text}))
+    """The rows that live there; None when too much was collected to say."""
+    rows = sorted(row for (row,) in connection.execute(VISIBLE, {"at": at.text}))
+    (horizon,) = connection.execute("SELECT gc_horizon::text::bigint FROM licet.meta").fetchone()
+    return rows if horizon <= at.xmin else None
 
 
 def snapshot_of_server(connection):

@@ -17,6 +17,7 @@ import psycopg
 from common import GONE, OUTCOME_UNKNOWN, Run, program, server, until, viewers
 
 WRITERS = 4
+MOST = 20  # kills for one that meets a write: nearly all do
 BATCH = 5
 USERS = [f"u{n}" for n in range(BATCH)]
 
@@ -113,6 +114,8 @@ def kill_once(run, postgres, engines, number):
     for one in writers + checkers:
         one.thread.start()
     time.sleep(run.random.uniform(0.005, 0.15))
+    while not any(writer.is_writing for writer in writers):
+        time.sleep(0.0005)
     postgres.pause()
     if any(writer.is_writing for writer in writers):
         tally.count("kills in mid-write")
@@ -134,7 +137,7 @@ def kill_once(run, postgres, engines, number):
 
 def join(writers, tally):
     for writer in writers:
-        writer.thread.join(30)
+        writer.thread.join(120)
         if writer.thread.is_alive():
             tally.wrong("hangs", f"a write to {writer.document}")
 
@@ -163,12 +166,12 @@ def kill(run: Run) -> None:
         engines = {mode: licet.open(postgres.conninfo, mode=mode) for mode in run.modes}
         for engine in engines.values():
             until(lambda e=engine: viewers(e, "nothing"))
-        for number in range(3 * run.count):
+        for number in range(MOST * run.count):
             kill_once(run, postgres, engines, number)
             if run.tally.counts["kills in mid-write"] == run.count:
                 break
         else:
-            run.tally.wrong("kills that met no write", f"of {3 * run.count}")
+            run.tally.wrong("kills that met no write", f"of {MOST * run.count}")
         for engine in engines.values():
             engine.close()
 

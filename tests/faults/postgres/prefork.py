@@ -25,7 +25,7 @@ from common import Run, program, server
 
 WORKERS = 3
 CLIENTS = 8
-SECONDS = 30
+SECONDS = 120
 
 APPLICATION = """
 import os, licet
@@ -133,7 +133,8 @@ def serve(run, name, command, folder, environment, engine):
         try:
             with ThreadPoolExecutor(CLIENTS) as pool:
                 clients = [pool.submit(client, run, name, engine, path, number) for number in range(CLIENTS)]
-                time.sleep(1)
+                ask(path, "base", "ada", "unasked")  # it knows its signals by then
+                time.sleep(0.3)
                 child.send_signal(signal.SIGHUP)  # new workers, while the old ones still answer
                 pids = set().union(*(one.result() for one in clients))
             run.tally.count("workers", len(pids))

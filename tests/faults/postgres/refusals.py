@@ -302,7 +302,7 @@ def small_disk(folder):
         subprocess.run(["umount", str(folder)], check=False)
 
 
-def fill(connection, seconds=30):
+def fill(connection, seconds=300):
     """A table that grows until there is no room for more."""
     end = time.monotonic() + seconds
     connection.execute("CREATE TABLE IF NOT EXISTS filling (x text)")
@@ -340,7 +340,7 @@ def full_disk(run):
             postgres.stop()
 
 
-def write_until_it_fails(watched, seconds=30):
+def write_until_it_fails(watched, seconds=300):
     """There may be room in pages that are there already. What fails is not there, what does not is."""
     engine = next(iter(watched.engines.values()))
     end, number = time.monotonic() + seconds, 0

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parent
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_fault_goes_unanswered(name, postgres_uri, capsys):
     """postgres_uri: where there is one for tests, there are the programs to start more."""
-    done = subprocess.run([sys.executable, str(FOLDER / f"{name}.py")], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, str(FOLDER / f"{name}.py")], capture_output=True, text=True, timeout=1200)
     with capsys.disabled():
         print("\n" + (done.stdout.strip() or f"{name}: status {done.returncode}"))
     assert (done.returncode, done.stderr) == (0, "")

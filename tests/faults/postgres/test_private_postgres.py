@@ -33,7 +33,7 @@ def status_of(pid):
     return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
 
 
-def gone(path_or_pid, seconds=10):
+def gone(path_or_pid, seconds=60):
     """Does it end within this time?"""
     path = Path(path_or_pid) if str(path_or_pid).startswith("/") else Path(f"/proc/{path_or_pid}")
     end = time.monotonic() + seconds
