@@ -28,6 +28,7 @@ typedef struct lookup {
     lic_moment                moment; /* one for the whole stream */
     bool                      is_planned;
     lic_resource_plan         plan;
+    bool                      without_conditional;
     uint64_t                  left; /* of the limit; UINT64_MAX: there is none */
     lic_arena                 page_arena;
     lic_resource_page         page;
@@ -117,6 +118,8 @@ static licet_status pin(lookup *l, const licet_lookup_resources_request *request
     lic_text       bound;
 
     lic_text_init(&bound, l->base.engine->memory);
+    if (request->without_conditional)
+        lic_text_add_literal(&bound, "certain ");
     lic_text_add_literal(&bound, "resources ");
     lic_paging_bind(&bound, request->resource_type);
     lic_paging_bind(&bound, request->permission);
@@ -167,6 +170,21 @@ static licet_status read_page(lookup *l, const lic_snapshot *snapshot, licet_err
     return lic_engine_end_moment(&l->moment, status, error);
 }
 
+static bool is_wanted(const lookup *l, const lic_resource_answer *answer)
+{
+    return !answer->conditional || !l->without_conditional;
+}
+
+/* How many of the page will be given out: what the limit counts. */
+static size_t count_wanted(const lookup *l)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < l->page.count; i++)
+        count += is_wanted(l, &l->page.answers[i]);
+    return count;
+}
+
 static licet_status fetch(lookup *l, licet_error **error)
 {
     lic_snapshot snapshot;
@@ -182,10 +200,24 @@ static licet_status fetch(lookup *l, licet_error **error)
         return status;
     }
     if (l->left != UINT64_MAX)
-        l->left -= l->page.count;
+        l->left -= count_wanted(l);
     l->page.is_last = l->page.is_last || l->left == 0;
     l->page_size    = l->page_size < LAST_PAGE ? l->page_size * 2 : LAST_PAGE;
     return LICET_OK;
+}
+
+/* The next of the page to be given out, or NULL. The place moves past what is left out too: pages begin behind it. */
+static const lic_resource_answer *take_from_page(lookup *l)
+{
+    while (l->next < l->page.count) {
+        const lic_resource_answer *answer = &l->page.answers[l->next++];
+
+        l->paging.place.after.resource = (lic_ref){ 0, answer->node };
+        l->paging.has_place            = true;
+        if (is_wanted(l, answer))
+            return answer;
+    }
+    return NULL;
 }
 
 static licet_status next_resource(licet_stream *stream, void *record, bool *found, licet_error **error)
@@ -195,23 +227,20 @@ static licet_status next_resource(licet_stream *stream, void *record, bool *foun
     const lic_resource_answer *answer;
     licet_status               status;
 
-    if (l->next == l->page.count && !l->page.is_last) {
+    while ((answer = take_from_page(l)) == NULL && !l->page.is_last) {
         status = fetch(l, error);
         if (status != LICET_OK)
             return status;
     }
-    if (l->next == l->page.count)
+    if (answer == NULL)
         return LICET_OK;
-    answer                         = &l->page.answers[l->next++];
-    resource->resource_id          = answer->node == LIC_NO_NODE
-                                         ? l->subject_id
-                                         : lic_graph_node_id(lic_stream_graph(stream), l->type, answer->node);
-    resource->permissionship       = answer->conditional ? LICET_CONDITIONAL_PERMISSION : LICET_HAS_PERMISSION;
-    resource->missing              = answer->missing.names;
-    resource->missing_count        = answer->missing.count;
-    l->paging.place.after.resource = (lic_ref){ 0, answer->node };
-    l->paging.has_place            = true;
-    *found                         = true;
+    resource->resource_id    = answer->node == LIC_NO_NODE
+                                   ? l->subject_id
+                                   : lic_graph_node_id(lic_stream_graph(stream), l->type, answer->node);
+    resource->permissionship = answer->conditional ? LICET_CONDITIONAL_PERMISSION : LICET_HAS_PERMISSION;
+    resource->missing        = answer->missing.names;
+    resource->missing_count  = answer->missing.count;
+    *found                   = true;
     return LICET_OK;
 }
 
@@ -264,8 +293,9 @@ static licet_status lookup_new(licet_engine *engine, const licet_lookup_resource
 
     if (l == NULL)
         return lic_fail_memory(error);
-    l->left      = request->limit == 0 ? UINT64_MAX : request->limit;
-    l->page_size = FIRST_PAGE;
+    l->without_conditional = request->without_conditional;
+    l->left                = request->limit == 0 ? UINT64_MAX : request->limit;
+    l->page_size           = FIRST_PAGE;
     lic_engine_begin_moment(engine, &l->moment);
     lic_arena_init(&l->arena, engine->memory);
     lic_arena_init(&l->page_arena, engine->memory);

@@ -102,6 +102,8 @@ static licet_status pin(lookup *l, const licet_lookup_subjects_request *request,
     licet_status   status;
 
     lic_text_init(&bound, l->base.engine->memory);
+    if (request->without_conditional)
+        lic_text_add_literal(&bound, "certain ");
     lic_text_add_literal(&bound, "subjects ");
     lic_paging_bind(&bound, request->resource);
     lic_paging_bind(&bound, request->permission);
@@ -266,7 +268,10 @@ static licet_status lookup_new(licet_engine *engine, const licet_lookup_subjects
 
     if (l == NULL)
         return lic_fail_memory(error);
-    l->page = (lic_lookup_page){ 0, request->limit == 0 ? UINT64_MAX : request->limit, request->without_wildcards };
+    l->page = (lic_lookup_page){ .from                = 0,
+                                 .limit               = request->limit == 0 ? UINT64_MAX : request->limit,
+                                 .without_wildcard    = request->without_wildcards,
+                                 .without_conditional = request->without_conditional };
     lic_arena_init(&l->arena, engine->memory);
     status = fill(l, request, error);
     if (status == LICET_OK)

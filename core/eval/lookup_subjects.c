@@ -599,6 +599,8 @@ static licet_status name_missing(lookup *l, lic_verdict verdict, lic_arena *aren
 
 static void list_subject(const lic_lookup_page *page, uint32_t node, lic_verdict verdict, lic_lookup_answer *answer)
 {
+    if (page->without_conditional && verdict != LIC_VERDICT_YES)
+        return;
     if (node >= page->from && answer->count < page->limit)
         answer->subjects[answer->count++] = looked_up(node, verdict);
 }

@@ -17,6 +17,7 @@ typedef struct lic_lookup_page {
     uint64_t from;  /* nodes from here on; 0 is the wildcard */
     uint64_t limit; /* subjects, at most */
     bool     without_wildcard;
+    bool     without_conditional; /* only subjects for certain */
 } lic_lookup_page;
 
 /* A subject, or an exclusion from the wildcard. */

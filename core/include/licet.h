@@ -690,10 +690,12 @@ typedef struct licet_lookup_resources_request {
     licet_consistency    consistency;
     licet_str            context; /* as in licet_check_request */
     const licet_context *prepared_context;
+    bool                 without_conditional; /* only what is allowed for certain; the limit counts that */
 } licet_lookup_resources_request;
 
 #define LICET_LOOKUP_RESOURCES_REQUEST_INIT                                                         \
-    { sizeof(licet_lookup_resources_request), {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
+    { sizeof(licet_lookup_resources_request), {0, 0}, {0, 0}, {0, 0}, 0, {0, 0},                    \
+      {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL, false }
 
 /* A resource that the subject has the permission on. Views live until the next call on the stream. */
 typedef struct licet_found_resource {
@@ -744,11 +746,12 @@ typedef struct licet_lookup_subjects_request {
     licet_consistency    consistency;
     licet_str            context; /* as in licet_check_request */
     const licet_context *prepared_context;
+    bool                 without_conditional; /* as in licet_lookup_resources_request */
 } licet_lookup_subjects_request;
 
 #define LICET_LOOKUP_SUBJECTS_REQUEST_INIT                                                          \
     { sizeof(licet_lookup_subjects_request), {0, 0}, {0, 0}, {0, 0}, {0, 0}, false, 0, {0, 0},      \
-      {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL }
+      {LICET_MINIMIZE_LATENCY, {0, 0}, false}, {0, 0}, NULL, false }
 
 /* A subject that "*" does not stand for: at all (HAS: is excluded for certain), or under a condition (CONDITIONAL: so is a
  * check of it, which misses the same names). */

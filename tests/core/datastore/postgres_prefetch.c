@@ -747,7 +747,7 @@ static void say_looked_up(asker *a, lic_type type, lic_str itself, const lic_loo
 
 static void say_subjects(asker *a, const lic_need *need, lic_text *out)
 {
-    const lic_lookup_page page       = { 0, UINT64_MAX, false };
+    const lic_lookup_page page       = { .limit = UINT64_MAX };
     const uint32_t        definition = definition_of(a->w, need->subject_type);
     const lic_type        type       = a->w->base.program->definitions[definition].type;
     licet_error          *error      = NULL;

@@ -721,6 +721,38 @@ static void cursors_lead_to_every_resource_once_at_one_revision(void **state)
     world_close(&w);
 }
 
+/* More conditional ones in a row than a page has, before, between and behind those for certain. */
+static void who_wants_no_conditional_resources_gets_full_pages_of_the_others(void **state)
+{
+    static const uint32_t          limits[] = { 0, 1, 4, 5, 10, 11, 64, 1000 };
+    licet_lookup_resources_request request  = request_of("doc#viewer@user:a", NULL);
+    engine_world                   w;
+    char                           row[48];
+
+    (void)state;
+    world_open(&w, NULL, CAVEATED, NULL);
+    for (unsigned i = 0; i < 700; i++) {
+        snprintf(row, sizeof row, "doc:d%05u#viewer@user:a%s", i, i % 200 >= 100 && i % 200 < 105 ? "" : "[early]");
+        world_touch(&w, row);
+    }
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        request.limit               = limits[i];
+        request.without_conditional = false;
+        assert_int_equal(count_in_pages(&w, request, false), 700);
+        request.without_conditional = true;
+        assert_int_equal(count_in_pages(&w, request, false), 15);
+    }
+    request.limit = 0;
+    assert_string_equal(read_all(&w, &request, NULL), "d00100 d00101 d00102 d00103 d00104 d00300 d00301 d00302 d00303 "
+                                                      "d00304 d00500 d00501 d00502 d00503 d00504");
+    request.context = LICET_STR("{\"hour\":3}");
+    assert_int_equal(count_in_pages(&w, request, false), 700);
+    request.context = LICET_STR("{\"hour\":13}");
+    assert_int_equal(count_in_pages(&w, request, false), 15);
+    world_done(&w);
+    world_close(&w);
+}
+
 static void a_stream_keeps_its_revision_while_others_write(void **state)
 {
     static const char *const questions[] = { "document#viewer@user:ana", "document#view@user:ana" };
@@ -779,7 +811,7 @@ static void a_cursor_belongs_to_its_request(void **state)
     request.cursor = text_of(cursor);
     assert_string_equal(read_all(&w, &request, NULL), "d2");
     world_done(&w);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         licet_lookup_resources_request other = request;
 
         if (i == 0)
@@ -796,6 +828,8 @@ static void a_cursor_belongs_to_its_request(void **state)
             other.consistency.freshness = LICET_FULLY_CONSISTENT;
         if (i == 6)
             other.resource_type = LICET_STR("group");
+        if (i == 7)
+            other.without_conditional = true;
         read_all(&w, &other, NULL);
         world_failed(&w, LICET_INVALID_TOKEN, LICET_KIND_TOKEN, "INVALID_CURSOR",
                      "the cursor belongs to another request");
@@ -1051,6 +1085,7 @@ int main(void)
         cmocka_unit_test(the_first_of_several_faults_is_told),
         cmocka_unit_test(wrong_use_is_misuse),
         cmocka_unit_test(cursors_lead_to_every_resource_once_at_one_revision),
+        cmocka_unit_test(who_wants_no_conditional_resources_gets_full_pages_of_the_others),
         cmocka_unit_test(a_stream_keeps_its_revision_while_others_write),
         cmocka_unit_test(a_cursor_belongs_to_its_request),
         cmocka_unit_test(an_id_that_occurs_nowhere_is_found_once_in_a_chain_of_pages),

@@ -641,7 +641,7 @@ static void pages_follow_each_other_by_cursor(void **state)
 static void a_cursor_belongs_to_its_request(void **state)
 {
     licet_lookup_subjects_request request = request_of("book:a", "pub", "user", "{\"age\": 3}");
-    licet_lookup_subjects_request others[10];
+    licet_lookup_subjects_request others[11];
     licet_stream                 *stream  = NULL;
     licet_found_subject           subject = LICET_FOUND_SUBJECT_INIT;
     bool                          found   = false;
@@ -656,7 +656,7 @@ static void a_cursor_belongs_to_its_request(void **state)
     memcpy(cursor, licet_stream_cursor(stream).data, licet_stream_cursor(stream).size + 1);
     licet_stream_release(stream);
     request.cursor = text_of(cursor);
-    for (size_t i = 0; i < 10; i++)
+    for (size_t i = 0; i < 11; i++)
         others[i] = request;
     others[0].resource              = LICET_STR("book:b");
     others[1].permission            = LICET_STR("read");
@@ -668,7 +668,8 @@ static void a_cursor_belongs_to_its_request(void **state)
     others[7].context               = (licet_str){ NULL, 0 };
     others[8].consistency.freshness = LICET_FULLY_CONSISTENT;
     others[9].cursor                = LICET_STR("abc");
-    for (size_t i = 0; i < 10; i++) {
+    others[10].without_conditional  = true;
+    for (size_t i = 0; i < 11; i++) {
         assert_int_equal(licet_lookup_subjects(w.engine, &others[i], &stream, &w.error), LICET_INVALID_TOKEN);
         assert_null(stream);
         assert_memory_equal(licet_error_reason(w.error).data, "INVALID_CURSOR", 14);
@@ -695,6 +696,39 @@ static void wildcards_can_be_left_out(void **state)
     assert_string_equal(look_up(&w, &request), "amy");
     request.limit = 1;
     assert_string_equal(look_up(&w, &request), "amy");
+    world_done(&w);
+    world_close(&w);
+}
+
+static void conditional_subjects_can_be_left_out(void **state)
+{
+    licet_lookup_subjects_request request = request_of("book:a", "some", "user", NULL);
+    engine_world                  w;
+
+    (void)state;
+    world_open(&w, NULL, SCHEMA,
+               "book:a#some@user:ada[adult]\nbook:a#some@user:amy\nbook:a#some@user:ben[adult]\nbook:a#some@user:tom\n"
+               "book:a#pub@user:*[adult]\nbook:a#pub@user:amy\n"
+               "book:b#pub@user:*\nbook:b#banned@user:tom[adult]");
+    assert_string_equal(look_up(&w, &request), "ada if age, amy, ben if age, tom");
+    request.without_conditional = true;
+    assert_string_equal(look_up(&w, &request), "amy, tom");
+    request.limit = 1;
+    assert_string_equal(look_up(&w, &request), "amy");
+    request.limit = 2;
+    assert_string_equal(look_up(&w, &request), "amy, tom");
+    request.context = LICET_STR("{\"age\": 18}");
+    assert_string_equal(look_up(&w, &request), "ada, amy");
+    request.context = LICET_STR("{\"age\": 17}");
+    assert_string_equal(look_up(&w, &request), "amy, tom");
+    request = request_of("book:a", "pub", "user", NULL);
+    assert_string_equal(look_up(&w, &request), "* if age, amy");
+    request.without_conditional = true;
+    assert_string_equal(look_up(&w, &request), "amy");
+    request.resource = LICET_STR("book:b");
+    assert_string_equal(look_up(&w, &request), "*");
+    request.permission = LICET_STR("read");
+    assert_string_equal(look_up(&w, &request), "* - {tom if age}");
     world_done(&w);
     world_close(&w);
 }
@@ -982,6 +1016,7 @@ int main(void)
         cmocka_unit_test(pages_follow_each_other_by_cursor),
         cmocka_unit_test(a_cursor_belongs_to_its_request),
         cmocka_unit_test(wildcards_can_be_left_out),
+        cmocka_unit_test(conditional_subjects_can_be_left_out),
         cmocka_unit_test(a_stream_reads_its_revision_until_that_is_gone),
         cmocka_unit_test(a_prepared_context_counts_like_a_text),
         cmocka_unit_test(what_is_wrong_is_told_in_order),
