@@ -480,55 +480,69 @@ PyObject *lines_to_py(licet_buffer *buffer)
     return lines;
 }
 
-/* What the class's own _make() does, without running Python code. The class is a tuple and nothing more, so its instance is
- * made as tuples make those of their subclasses: room first, then the fields. */
-PyObject *record_to_py(module_state *state, record_kind kind, PyObject *fields)
+/* Puts the values into a new tuple of so many, NULL when it could not be made; takes them either way. */
+static PyObject *filled(PyObject *tuple, PyObject *const *values, Py_ssize_t count)
 {
-    PyTypeObject *type   = state->record_types[kind];
-    PyObject     *record = NULL;
-
-    if (fields == NULL)
-        return NULL;
-    record = type->tp_alloc(type, PyTuple_GET_SIZE(fields));
-    for (Py_ssize_t i = 0; record != NULL && i < PyTuple_GET_SIZE(fields); i++)
-        PyTuple_SET_ITEM(record, i, Py_NewRef(PyTuple_GET_ITEM(fields, i)));
-    Py_DECREF(fields);
-    return record;
-}
-
-PyObject *fields_of(PyObject *const *values, Py_ssize_t count)
-{
-    PyObject *fields = NULL;
-    bool      whole  = true;
-
-    for (Py_ssize_t i = 0; i < count; i++)
-        whole = whole && values[i] != NULL;
-    if (whole)
-        fields = PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (fields != NULL)
-            PyTuple_SET_ITEM(fields, i, values[i]);
+        if (tuple != NULL)
+            PyTuple_SET_ITEM(tuple, i, values[i]);
         else
             Py_XDECREF(values[i]);
     }
-    return fields;
+    return tuple;
+}
+
+static bool is_whole(PyObject *const *values, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (values[i] == NULL)
+            return false;
+    return true;
+}
+
+static PyObject *fields_of(PyObject *const *values, Py_ssize_t count)
+{
+    return filled(is_whole(values, count) ? PyTuple_New(count) : NULL, values, count);
+}
+
+/* What the class's own _make() does, without running Python code. The class is a tuple and nothing more, so its instance is
+ * made as tuples make those of their subclasses: room first, then the fields. */
+PyObject *record_of(module_state *state, record_kind kind, PyObject *const *values, Py_ssize_t count)
+{
+    PyTypeObject *type = state->record_types[kind];
+
+    return filled(is_whole(values, count) ? type->tp_alloc(type, count) : NULL, values, count);
+}
+
+#define RELATIONSHIP_FIELD_COUNT 9
+
+static void relationship_values(const licet_relationship *relationship, PyObject **values)
+{
+    values[0] = str_to_py(relationship->resource_type);
+    values[1] = str_to_py(relationship->resource_id);
+    values[2] = str_to_py(relationship->relation);
+    values[3] = str_to_py(relationship->subject_type);
+    values[4] = str_to_py(relationship->subject_id);
+    values[5] = optional_str_to_py(relationship->subject_relation);
+    values[6] = optional_str_to_py(relationship->caveat_name);
+    values[7] = optional_str_to_py(relationship->caveat_context);
+    values[8] = optional_str_to_py(relationship->expiration);
 }
 
 PyObject *relationship_fields(const licet_relationship *relationship)
 {
-    PyObject *values[] = {
-        str_to_py(relationship->resource_type),
-        str_to_py(relationship->resource_id),
-        str_to_py(relationship->relation),
-        str_to_py(relationship->subject_type),
-        str_to_py(relationship->subject_id),
-        optional_str_to_py(relationship->subject_relation),
-        optional_str_to_py(relationship->caveat_name),
-        optional_str_to_py(relationship->caveat_context),
-        optional_str_to_py(relationship->expiration),
-    };
+    PyObject *values[RELATIONSHIP_FIELD_COUNT];
 
-    return fields_of(values, 9);
+    relationship_values(relationship, values);
+    return fields_of(values, RELATIONSHIP_FIELD_COUNT);
+}
+
+PyObject *relationship_to_py(module_state *state, const licet_relationship *relationship)
+{
+    PyObject *values[RELATIONSHIP_FIELD_COUNT];
+
+    relationship_values(relationship, values);
+    return record_of(state, RECORD_relationship, values, RELATIONSHIP_FIELD_COUNT);
 }
 
 PyObject *relationship_text_to_py(module_state *state, licet_str text)
@@ -542,5 +556,5 @@ PyObject *relationship_text_to_py(module_state *state, licet_str text)
     status = licet_relationship_parse(text, &relationship, &error);
     if (status != LICET_OK)
         return raise_error(state, status, error);
-    return record_to_py(state, RECORD_relationship, relationship_fields(&relationship));
+    return relationship_to_py(state, &relationship);
 }

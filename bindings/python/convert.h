@@ -115,8 +115,9 @@ PyObject *token_to_py(const licet_token *token); /* None for the empty one */
 PyObject *buffer_to_py(licet_buffer *buffer);    /* takes what the buffer holds */
 PyObject *lines_to_py(licet_buffer *buffer); /* the same for lines, of which the last does not end in a Python str */
 
-/* A record of this kind. Takes fields, an exact tuple of the right length, also when it fails; NULL passes through. */
-PyObject *record_to_py(module_state *state, record_kind kind, PyObject *fields);
+/* A record of this kind, of so many values, which is its number of fields. Each of them is taken, also when it fails: when
+ * one of them is NULL. */
+PyObject *record_of(module_state *state, record_kind kind, PyObject *const *values, Py_ssize_t count);
 
 PyObject *filled_str_to_py(licet_str text); /* None for the empty one */
 
@@ -129,10 +130,8 @@ PyObject *json_to_py(module_state *state, PyObject *text);
 /* licet.Permissionship's member; a new reference. */
 PyObject *permissionship_to_py(module_state *state, licet_permissionship permissionship);
 
-/* An exact tuple of these values, of which each is taken, also when it fails: when one of them is NULL. */
-PyObject *fields_of(PyObject *const *values, Py_ssize_t count);
-
-/* The nine fields of a Relationship, as a tuple. */
+/* A Relationship; and its nine fields alone, as an exact tuple. */
+PyObject *relationship_to_py(module_state *state, const licet_relationship *relationship);
 PyObject *relationship_fields(const licet_relationship *relationship);
 
 /* A Relationship of the core's text; None for the empty one. */

@@ -446,9 +446,10 @@ static PyObject *engine_delete(PyObject *self, PyTypeObject *cls, PyObject *cons
 
 static PyObject *deletion_to_py(module_state *state, const licet_delete_result *result)
 {
-    return record_to_py(state, RECORD_deletion,
-                        Py_BuildValue("(KNN)", (unsigned long long)result->deleted_count,
-                                      PyBool_FromLong(result->partial), token_to_py(&result->token)));
+    PyObject *values[] = { PyLong_FromUnsignedLongLong(result->deleted_count), PyBool_FromLong(result->partial),
+                           token_to_py(&result->token) };
+
+    return record_of(state, RECORD_deletion, values, 3);
 }
 
 static PyObject *delete_request(PyObject *self, module_state *state, const licet_delete_request *request)
@@ -663,7 +664,7 @@ static PyObject *stats_to_py(module_state *state, const licet_stats *stats)
         COUNT(stats->prefetches),
     };
 
-    return record_to_py(state, RECORD_stats, fields_of(values, sizeof values / sizeof *values));
+    return record_of(state, RECORD_stats, values, sizeof values / sizeof *values);
 }
 
 #undef COUNT
@@ -796,7 +797,9 @@ static PyObject *engine_repr(PyObject *self)
     X(filter)               \
     X(permissions)          \
     X(lookup_resources)     \
+    X(lookup_resource_ids)  \
     X(lookup_subjects)      \
+    X(lookup_subject_ids)   \
     X(expand)               \
     X(explain)              \
     X(write_schema)         \

@@ -30,15 +30,18 @@ const char engine_lookup_resources_doc[] =
     "for a cursor of another request; while iterating too. See ResourceStream. Does not block on a memory store.\n"
     "Any thread; one iterator belongs to one thread at a time.";
 
-PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
-                                  PyObject *kwnames)
+/* Of two methods: what they give differs, what they take does not. */
+#define RESOURCES_SIGNATURE(name)                                                                              \
+    {                                                                                                          \
+        (name), 3, 3,                                                                                          \
+        {                                                                                                      \
+            "resource_type", "permission", "subject", "limit", "cursor", "context", "consistency", "may_block" \
+        }                                                                                                      \
+    }
+
+static PyObject *look_up_resources(const signature *sig, stream_kind kind, PyObject *self, module_state *state,
+                                   PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature         sig     = { "lookup_resources",
-                                               3,
-                                               3,
-                                               { "resource_type", "permission", "subject", "limit", "cursor", "context",
-                                                 "consistency", "may_block" } };
-    module_state                  *state   = state_of(cls);
     licet_lookup_resources_request request = LICET_LOOKUP_RESOURCES_REQUEST_INIT;
     licet_stream                  *stream  = NULL;
     licet_error                   *error   = NULL;
@@ -47,7 +50,7 @@ PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *c
     PyObject                      *arg[8] = { NULL };
     uint64_t                       limit  = 0;
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) ||
+    if (!unpack(sig, args, nargs, kwnames, arg) ||
         !str_from_py(state, arg[0], "resource_type", &request.resource_type) ||
         !str_from_py(state, arg[1], "permission", &request.permission) ||
         !str_from_py(state, arg[2], "subject", &request.subject) ||
@@ -55,7 +58,8 @@ PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *c
         !optional_str_from_py(state, arg[4], "cursor", &request.cursor) ||
         !consistency_from_py(state, arg[6], arg[7], &request.consistency))
         return NULL;
-    request.limit = (uint32_t)limit;
+    request.limit               = (uint32_t)limit;
+    request.without_conditional = kind == STREAM_RESOURCE_IDS;
     context_text_init(&text);
     if (!context_from_py(state, arg[5], &text, &request.context)) {
         context_text_clear(&text);
@@ -63,7 +67,32 @@ PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *c
     }
     ASK(request.consistency, status, error, licet_lookup_resources(engine_handle(self), &request, &stream, &error));
     context_text_clear(&text);
-    return status == LICET_OK ? stream_to_py(state, STREAM_RESOURCES, self, stream) : raise_error(state, status, error);
+    return status == LICET_OK ? stream_to_py(state, kind, self, stream) : raise_error(state, status, error);
+}
+
+PyObject *engine_lookup_resources(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                  PyObject *kwnames)
+{
+    static const signature sig = RESOURCES_SIGNATURE("lookup_resources");
+
+    return look_up_resources(&sig, STREAM_RESOURCES, self, state_of(cls), args, nargs, kwnames);
+}
+
+const char engine_lookup_resource_ids_doc[] =
+    "lookup_resource_ids($self, /, resource_type, permission, subject, *, limit=None, cursor=None, context=None, "
+    "consistency=None, may_block=True)\n--\n\n"
+    "Which resources of a type, by their ids alone? An iterator over str, one for each resource on which allowed()\n"
+    "would say True at the same revision, in no order that means anything. Quicker than lookup_resources(), for who\n"
+    "needs no more.\n\n"
+    "Only a definite yes counts: a conditional answer gives no id. The limit counts ids, so a page is full unless it\n"
+    "is the last. A cursor is one of lookup_resource_ids() too. All else is as for lookup_resources().";
+
+PyObject *engine_lookup_resource_ids(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *kwnames)
+{
+    static const signature sig = RESOURCES_SIGNATURE("lookup_resource_ids");
+
+    return look_up_resources(&sig, STREAM_RESOURCE_IDS, self, state_of(cls), args, nargs, kwnames);
 }
 
 const char engine_lookup_subjects_doc[] =
@@ -80,6 +109,11 @@ const char engine_lookup_subjects_doc[] =
     "that occurs nowhere. A resource that occurs nowhere has no subjects. Raises and blocks as lookup_resources().\n"
     "Any thread; one iterator belongs to one thread at a time.";
 
+/* wildcards comes last: who asks for ids can not ask for it. */
+#define SUBJECTS_PARAMETERS                                                                                    \
+    "resource", "permission", "subject_type", "subject_relation", "limit", "cursor", "context", "consistency", \
+        "may_block"
+
 static bool subjects_request(module_state *state, PyObject *const *arg, licet_lookup_subjects_request *request)
 {
     bool     wildcards = true;
@@ -89,25 +123,19 @@ static bool subjects_request(module_state *state, PyObject *const *arg, licet_lo
         !str_from_py(state, arg[1], "permission", &request->permission) ||
         !str_from_py(state, arg[2], "subject_type", &request->subject_type) ||
         !optional_str_from_py(state, arg[3], "subject_relation", &request->subject_relation) ||
-        !bool_from_py(arg[4], "wildcards", &wildcards) ||
-        !positive_from_py(state, arg[5], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit) ||
-        !optional_str_from_py(state, arg[6], "cursor", &request->cursor) ||
-        !consistency_from_py(state, arg[8], arg[9], &request->consistency))
+        !positive_from_py(state, arg[4], "limit", LICET_KIND_VALUE, UINT32_MAX, &limit) ||
+        !optional_str_from_py(state, arg[5], "cursor", &request->cursor) ||
+        !consistency_from_py(state, arg[7], arg[8], &request->consistency) ||
+        !bool_from_py(arg[9], "wildcards", &wildcards))
         return false;
     request->without_wildcards = !wildcards;
     request->limit             = (uint32_t)limit;
     return true;
 }
 
-PyObject *engine_lookup_subjects(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
-                                 PyObject *kwnames)
+static PyObject *look_up_subjects(const signature *sig, stream_kind kind, PyObject *self, module_state *state,
+                                  PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    static const signature        sig     = { "lookup_subjects",
-                                              3,
-                                              3,
-                                              { "resource", "permission", "subject_type", "subject_relation", "wildcards", "limit",
-                                                "cursor", "context", "consistency", "may_block" } };
-    module_state                 *state   = state_of(cls);
     licet_lookup_subjects_request request = LICET_LOOKUP_SUBJECTS_REQUEST_INIT;
     licet_stream                 *stream  = NULL;
     licet_error                  *error   = NULL;
@@ -115,16 +143,45 @@ PyObject *engine_lookup_subjects(PyObject *self, PyTypeObject *cls, PyObject *co
     context_text                  text;
     PyObject                     *arg[10] = { NULL };
 
-    if (!unpack(&sig, args, nargs, kwnames, arg) || !subjects_request(state, arg, &request))
+    if (!unpack(sig, args, nargs, kwnames, arg) || !subjects_request(state, arg, &request))
         return NULL;
+    if (kind == STREAM_SUBJECT_IDS)
+        request.without_wildcards = request.without_conditional = true;
     context_text_init(&text);
-    if (!context_from_py(state, arg[7], &text, &request.context)) {
+    if (!context_from_py(state, arg[6], &text, &request.context)) {
         context_text_clear(&text);
         return NULL;
     }
     ASK(request.consistency, status, error, licet_lookup_subjects(engine_handle(self), &request, &stream, &error));
     context_text_clear(&text);
-    return status == LICET_OK ? stream_to_py(state, STREAM_SUBJECTS, self, stream) : raise_error(state, status, error);
+    return status == LICET_OK ? stream_to_py(state, kind, self, stream) : raise_error(state, status, error);
+}
+
+PyObject *engine_lookup_subjects(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
+{
+    static const signature sig = { "lookup_subjects", 3, 3, { SUBJECTS_PARAMETERS, "wildcards" } };
+
+    return look_up_subjects(&sig, STREAM_SUBJECTS, self, state_of(cls), args, nargs, kwnames);
+}
+
+const char engine_lookup_subject_ids_doc[] =
+    "lookup_subject_ids($self, /, resource, permission, subject_type, *, subject_relation=None, limit=None, "
+    "cursor=None, context=None, consistency=None, may_block=True)\n--\n\n"
+    "Which subjects of a type, by their ids alone? An iterator over str, one for each subject that is granted by name\n"
+    "and for which allowed() would say True. Quicker than lookup_subjects(), for who needs no more.\n\n"
+    "Only a definite yes counts: a conditional answer gives no id. \"*\" is no id either, for it may exclude some: who "
+    "is\n"
+    "allowed by a wildcard alone is not listed, so ask lookup_subjects() where the schema has wildcards. The limit\n"
+    "counts ids, so a page is full unless it is the last. A cursor is one of lookup_subject_ids() too. All else is as\n"
+    "for lookup_subjects().";
+
+PyObject *engine_lookup_subject_ids(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
+{
+    static const signature sig = { "lookup_subject_ids", 3, 3, { SUBJECTS_PARAMETERS } };
+
+    return look_up_subjects(&sig, STREAM_SUBJECT_IDS, self, state_of(cls), args, nargs, kwnames);
 }
 
 /* ------------------------------------------------------------------------- filter */

@@ -97,7 +97,7 @@ static PyObject *import_name(const char *module_name, const char *name)
     return value;
 }
 
-/* A class whose instances are tuples, so that record_fields() and record_to_py() may treat them as such. */
+/* A class whose instances are tuples, so that record_fields() and record_of() may treat them as such. */
 static bool import_record(record_kind kind, const char *module_name, const char *name, module_state *state)
 {
     PyObject *class = import_name(module_name, name);

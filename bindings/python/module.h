@@ -83,6 +83,8 @@ typedef enum stream_kind {
     STREAM_RESOURCES,
     STREAM_SUBJECTS,
     STREAM_IMPACTS,
+    STREAM_RESOURCE_IDS,
+    STREAM_SUBJECT_IDS,
     STREAM_KIND_COUNT
 } stream_kind;
 

@@ -103,15 +103,10 @@ static PyObject *schema_format(PyObject *self, PyTypeObject *cls, PyObject *cons
 
 static PyObject *lint_to_py(module_state *state, const licet_lint *lint)
 {
-    PyObject *name    = str_to_py(lint->name);
-    PyObject *message = str_to_py(lint->message);
+    PyObject *values[] = { str_to_py(lint->name), str_to_py(lint->message), PyLong_FromUnsignedLong(lint->line),
+                           PyLong_FromUnsignedLong(lint->column) };
 
-    if (name != NULL && message != NULL)
-        return record_to_py(state, RECORD_lint,
-                            Py_BuildValue("(NNII)", name, message, (unsigned)lint->line, (unsigned)lint->column));
-    Py_XDECREF(name);
-    Py_XDECREF(message);
-    return NULL;
+    return record_of(state, RECORD_lint, values, 4);
 }
 
 PyDoc_STRVAR(schema_lint_doc,
@@ -149,14 +144,14 @@ static PyObject *change_to_py(module_state *state, const licet_schema_entry *ent
         filled_str_to_py(entry->after),
     };
 
-    return record_to_py(state, RECORD_schema_change, fields_of(values, 7));
+    return record_of(state, RECORD_schema_change, values, 7);
 }
 
 static PyObject *member_to_py(module_state *state, const licet_schema_entry *entry)
 {
     PyObject *values[] = { str_to_py(entry->kind), str_to_py(entry->definition), str_to_py(entry->name) };
 
-    return record_to_py(state, RECORD_schema_member, fields_of(values, 3));
+    return record_of(state, RECORD_schema_member, values, 3);
 }
 
 /* A list of what `make` makes of the entries. Takes the report. */

@@ -1,6 +1,6 @@
-/* The iterators over answers of one revision: relationships, resources, subjects, consequences of a schema.
+/* The iterators over answers of one revision: relationships, resources, subjects, ids of these, consequences of a schema.
  *
- * They are types of their own and one structure; what differs is how the core's record becomes a named tuple. A stream
+ * They are types of their own and one structure; what differs is what becomes of the core's record. A stream
  * holds its Engine beside the core's own count, so that the last release of an engine always happens in the Engine's
  * destructor. Once it has ended it says so for ever, as iterators must.
  *
@@ -35,9 +35,11 @@ static licet_status next_answer(licet_stream *stream, stream_kind kind, answer *
 {
     switch (kind) {
     case STREAM_RESOURCES:
+    case STREAM_RESOURCE_IDS:
         a->resource = (licet_found_resource)LICET_FOUND_RESOURCE_INIT;
         return licet_stream_next_resource(stream, &a->resource, found, error);
     case STREAM_SUBJECTS:
+    case STREAM_SUBJECT_IDS:
         a->subject = (licet_found_subject)LICET_FOUND_SUBJECT_INIT;
         return licet_stream_next_subject(stream, &a->subject, found, error);
     case STREAM_IMPACTS:
@@ -54,7 +56,7 @@ static PyObject *resource_to_py(module_state *state, const licet_found_resource 
     PyObject *values[] = { str_to_py(resource->resource_id), permissionship_to_py(state, resource->permissionship),
                            strs_to_py(resource->missing, resource->missing_count) };
 
-    return record_to_py(state, RECORD_found_resource, fields_of(values, 3));
+    return record_of(state, RECORD_found_resource, values, 3);
 }
 
 static PyObject *excluded_to_py(module_state *state, const licet_excluded_subject *excluded)
@@ -62,7 +64,7 @@ static PyObject *excluded_to_py(module_state *state, const licet_excluded_subjec
     PyObject *values[] = { str_to_py(excluded->subject_id), permissionship_to_py(state, excluded->permissionship),
                            strs_to_py(excluded->missing, excluded->missing_count) };
 
-    return record_to_py(state, RECORD_excluded, fields_of(values, 3));
+    return record_of(state, RECORD_excluded, values, 3);
 }
 
 static PyObject *all_excluded_to_py(module_state *state, const licet_found_subject *subject)
@@ -91,7 +93,7 @@ static PyObject *subject_to_py(module_state *state, const licet_found_subject *s
     values[1] = permissionship_to_py(state, subject->permissionship);
     values[2] = strs_to_py(subject->missing, subject->missing_count);
     values[3] = excluded;
-    return record_to_py(state, RECORD_found_subject, fields_of(values, 4));
+    return record_of(state, RECORD_found_subject, values, 4);
 }
 
 static PyObject *impact_to_py(module_state *state, const licet_impact *impact)
@@ -111,7 +113,7 @@ static PyObject *impact_to_py(module_state *state, const licet_impact *impact)
     values[5] = filled_str_to_py(impact->subject);
     values[6] = refused ? Py_NewRef(Py_None) : permissionship_to_py(state, impact->before);
     values[7] = refused ? Py_NewRef(Py_None) : permissionship_to_py(state, impact->after);
-    return record_to_py(state, RECORD_impact, fields_of(values, 8));
+    return record_of(state, RECORD_impact, values, 8);
 }
 
 static PyObject *answer_to_py(module_state *state, stream_kind kind, const answer *a)
@@ -121,10 +123,14 @@ static PyObject *answer_to_py(module_state *state, stream_kind kind, const answe
         return resource_to_py(state, &a->resource);
     case STREAM_SUBJECTS:
         return subject_to_py(state, &a->subject);
+    case STREAM_RESOURCE_IDS: /* only what is certain: the request said so */
+        return str_to_py(a->resource.resource_id);
+    case STREAM_SUBJECT_IDS:
+        return str_to_py(a->subject.subject_id);
     case STREAM_IMPACTS:
         return impact_to_py(state, &a->impact);
     default:
-        return record_to_py(state, RECORD_relationship, relationship_fields(&a->relationship));
+        return relationship_to_py(state, &a->relationship);
     }
 }
 
@@ -289,6 +295,13 @@ PyDoc_STRVAR(subjects_doc, "An iterator over FoundSubject, all of one revision. 
 PyDoc_STRVAR(impacts_doc, "An iterator over Impact. Made by Engine.schema_impact().\n\n"
                           "Raises as ResourceStream. Works without the interpreter's lock. One thread at a time.");
 
+PyDoc_STRVAR(resource_ids_doc,
+             "An iterator over str: ids, all of one revision. Made by Engine.lookup_resource_ids().\n\n"
+             "Raises and blocks as ResourceStream. One thread at a time.");
+
+PyDoc_STRVAR(subject_ids_doc, "An iterator over str: ids, all of one revision. Made by Engine.lookup_subject_ids().\n\n"
+                              "Raises and blocks as ResourceStream. One thread at a time.");
+
 #define STREAM_SLOTS(doc, getset)                                                                 \
     {                                                                                             \
         { Py_tp_doc, (void *)(doc) }, { Py_tp_traverse, (void *)stream_traverse },                \
@@ -300,6 +313,8 @@ static PyType_Slot relationships_slots[] = STREAM_SLOTS(relationships_doc, strea
 static PyType_Slot resources_slots[]     = STREAM_SLOTS(resources_doc, stream_getset);
 static PyType_Slot subjects_slots[]      = STREAM_SLOTS(subjects_doc, stream_getset);
 static PyType_Slot impacts_slots[]       = STREAM_SLOTS(impacts_doc, impacts_getset);
+static PyType_Slot resource_ids_slots[]  = STREAM_SLOTS(resource_ids_doc, stream_getset);
+static PyType_Slot subject_ids_slots[]   = STREAM_SLOTS(subject_ids_doc, stream_getset);
 
 #define STREAM_SPEC(type_name, type_slots)                                                                          \
     {                                                                                                               \
@@ -314,4 +329,6 @@ PyType_Spec stream_specs[STREAM_KIND_COUNT] = {
     [STREAM_RESOURCES]     = STREAM_SPEC("licet.ResourceStream", resources_slots),
     [STREAM_SUBJECTS]      = STREAM_SPEC("licet.SubjectStream", subjects_slots),
     [STREAM_IMPACTS]       = STREAM_SPEC("licet.ImpactStream", impacts_slots),
+    [STREAM_RESOURCE_IDS]  = STREAM_SPEC("licet.ResourceIdStream", resource_ids_slots),
+    [STREAM_SUBJECT_IDS]   = STREAM_SPEC("licet.SubjectIdStream", subject_ids_slots),
 };

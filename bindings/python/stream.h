@@ -1,4 +1,5 @@
-/* The iterators over answers of one revision: licet.RelationshipStream, ResourceStream, SubjectStream, ImpactStream. */
+/* The iterators over answers of one revision: licet.RelationshipStream, ResourceStream, SubjectStream, ImpactStream,
+ * ResourceIdStream, SubjectIdStream. */
 #ifndef LICET_PYTHON_STREAM_H
 #define LICET_PYTHON_STREAM_H
 

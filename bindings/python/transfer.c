@@ -151,7 +151,7 @@ static PyObject *importer_commit(importer *i)
         return raise_error(i->state, status, error);
     values[0] = PyLong_FromUnsignedLongLong(count);
     values[1] = token_to_py(&token);
-    return record_to_py(i->state, RECORD_imported, fields_of(values, 2));
+    return record_of(i->state, RECORD_imported, values, 2);
 }
 
 static bool importer_put(importer *i)
@@ -246,7 +246,7 @@ PyObject *engine_import_status(PyObject *self, PyTypeObject *cls, PyObject *cons
     values[0] = PyLong_FromUnsignedLongLong(record.count);
     values[1] = PyBool_FromLong(record.is_known);
     values[2] = PyBool_FromLong(record.is_finished);
-    return record_to_py(state, RECORD_import_status, fields_of(values, 3));
+    return record_of(state, RECORD_import_status, values, 3);
 }
 
 const char engine_forget_import_doc[] =

@@ -110,7 +110,7 @@ static PyObject *tree_node_to_py(module_state *state, const void *source, size_t
     values[2] = str_to_py(node.relation);
     values[3] = subjects_to_py(source, index, node.subject_count);
     values[4] = children;
-    return record_to_py(state, RECORD_tree_node, fields_of(values, 5));
+    return record_of(state, RECORD_tree_node, values, 5);
 }
 
 /* Takes the tree, also when it fails. */
@@ -321,7 +321,7 @@ static PyObject *trace_node_to_py(module_state *state, const void *source, size_
     values[11] = strs_to_py(node.missing, node.missing_count);
     values[12] = PyBool_FromLong(node.is_cut);
     values[13] = children;
-    return record_to_py(state, RECORD_trace_node, fields_of(values, 14));
+    return record_of(state, RECORD_trace_node, values, 14);
 }
 
 static PyObject *trace_text(module_state *state, const licet_trace *trace, licet_format format)
@@ -350,7 +350,7 @@ static PyObject *trace_view_to_py(module_state *state, const licet_trace *trace)
         values[2] = trace_text(state, trace, LICET_FORMAT_JSON);
     if (values[2] != NULL)
         values[3] = token_to_py(&token);
-    return record_to_py(state, RECORD_trace, fields_of(values, 4));
+    return record_of(state, RECORD_trace, values, 4);
 }
 
 /* Takes the trace. */

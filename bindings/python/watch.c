@@ -160,7 +160,7 @@ static PyObject *relationship_of(module_state *state, const licet_change *change
 {
     if (part >= change->update_count)
         return Py_NewRef(Py_None);
-    return record_to_py(state, RECORD_relationship, relationship_fields(&change->updates[part].relationship));
+    return relationship_to_py(state, &change->updates[part].relationship);
 }
 
 static PyObject *metadata_of(module_state *state, const licet_change *change)
@@ -184,7 +184,7 @@ static PyObject *part_to_py(module_state *state, const licet_change *change, siz
     values[2] = token_to_py(token);
     values[3] = metadata;
     values[4] = token_to_py(&change->token);
-    return record_to_py(state, RECORD_change, fields_of(values, 5));
+    return record_of(state, RECORD_change, values, 5);
 }
 
 static PyObject *next_part(module_state *state, watch_object *w)

@@ -147,6 +147,18 @@ class Engine:
         consistency: Consistency | None = None,
         may_block: bool = True,
     ) -> ResourceStream: ...
+    def lookup_resource_ids(
+        self,
+        resource_type: str,
+        permission: str,
+        subject: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
+        may_block: bool = True,
+    ) -> ResourceIdStream: ...
     def lookup_subjects(
         self,
         resource: str,
@@ -161,6 +173,19 @@ class Engine:
         consistency: Consistency | None = None,
         may_block: bool = True,
     ) -> SubjectStream: ...
+    def lookup_subject_ids(
+        self,
+        resource: str,
+        permission: str,
+        subject_type: str,
+        *,
+        subject_relation: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        context: Context | str | None = None,
+        consistency: Consistency | None = None,
+        may_block: bool = True,
+    ) -> SubjectIdStream: ...
     def expand(
         self, resource: str, permission: str, *, consistency: Consistency | None = None, may_block: bool = True
     ) -> Tree: ...
@@ -321,6 +346,24 @@ class ResourceStream(Iterator[FoundResource]):
 class SubjectStream(Iterator[FoundSubject]):
     def __iter__(self) -> SubjectStream: ...
     def __next__(self) -> FoundSubject: ...
+    @property
+    def cursor(self) -> str | None: ...
+    @property
+    def token(self) -> str: ...
+
+@final
+class ResourceIdStream(Iterator[str]):
+    def __iter__(self) -> ResourceIdStream: ...
+    def __next__(self) -> str: ...
+    @property
+    def cursor(self) -> str | None: ...
+    @property
+    def token(self) -> str: ...
+
+@final
+class SubjectIdStream(Iterator[str]):
+    def __iter__(self) -> SubjectIdStream: ...
+    def __next__(self) -> str: ...
     @property
     def cursor(self) -> str | None: ...
     @property

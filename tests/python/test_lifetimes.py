@@ -32,6 +32,8 @@ def calls_of(engine):
         "permissions": lambda: engine.permissions("document:plan", "user:ada"),
         "lookup_resources": lambda: list(engine.lookup_resources("document", "view", "user:ada")),
         "lookup_subjects": lambda: list(engine.lookup_subjects("document:plan", "view", "user")),
+        "lookup_resource_ids": lambda: list(engine.lookup_resource_ids("document", "view", "user:ada")),
+        "lookup_subject_ids": lambda: list(engine.lookup_subject_ids("document:plan", "view", "user")),
         "expand": lambda: engine.expand("document:plan", "view"),
         "explain": lambda: engine.explain(*QUESTION),
         "write_schema": lambda: engine.write_schema(SCHEMA),
@@ -104,6 +106,8 @@ def test_a_stream_holds_its_engine(engine):
 STREAMS = {
     "lookup_resources": lambda engine: engine.lookup_resources("document", "view", "user:zed"),
     "lookup_subjects": lambda engine: engine.lookup_subjects("document:plan", "owner", "user"),
+    "lookup_resource_ids": lambda engine: engine.lookup_resource_ids("document", "view", "user:zed"),
+    "lookup_subject_ids": lambda engine: engine.lookup_subject_ids("document:plan", "owner", "user"),
     "export_relationships": lambda engine: engine.export_relationships(resource_type="document"),
     "schema_impact": lambda engine: engine.schema_impact(str(OTHER_SCHEMA)),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import licet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from licet import ExcludedSubject, FoundResource, FoundSubject, Permissionship
 
 NO, HAS, CONDITIONAL = Permissionship
@@ -231,6 +233,109 @@ def test_lookups_agree_with_checks(world):
                 result = world.check(f"document:{resource}", "view", subject, context=context)
                 answer = found.get(resource, FoundResource(resource, NO, ()))
                 assert answer[1:] == (result.permissionship, result.missing_context)
+
+
+# --------------------------------------------------------------------------- ids alone
+
+
+def in_pages(call, limit, *arguments, **options):
+    """All of a lookup, page by page. Only the last page is not full, and all are of one revision."""
+    seen, cursor, tokens = [], None, set()
+    while True:
+        page = call(*arguments, limit=limit, cursor=cursor, **options)
+        found = list(page)
+        seen += found
+        tokens.add(page.token)
+        if limit is None or len(found) < limit:
+            assert len(tokens) == 1
+            return seen
+        cursor = page.cursor
+
+
+def test_ids_are_of_what_is_allowed_for_certain(world):
+    assert sorted(world.lookup_resource_ids("document", "view", "user:ada")) == ["a", "c", "d"]
+    given = world.lookup_resource_ids("document", "view", "user:ada", context={"hour": 9, "zone": "cet"})
+    assert type(given) is licet.ResourceIdStream
+    assert sorted(given) == ["a", "c", "d", "e"]
+    world.touch("document:d#viewer@user:bo", "document:d#viewer@user:cy[late]")
+    subjects = world.lookup_subject_ids("document:d", "view", "user")
+    assert type(subjects) is licet.SubjectIdStream
+    assert sorted(subjects) == ["ada", "bo"]
+    assert sorted(world.lookup_subject_ids("document:d", "view", "user", context={"hour": 21})) == ["ada", "bo", "cy"]
+    usersets = world.lookup_subject_ids("document:d", "viewer", "group", subject_relation="member")
+    assert list(usersets) == ["eng"]
+
+
+def test_a_wildcard_is_no_id_and_hides_nobody_granted_by_name(world):
+    assert list(world.lookup_subject_ids("document:c", "view", "user")) == []
+    world.touch(*(f"document:c#viewer@user:{name}" for name in ("ada", "bo", "cy")))
+    assert [star.excluded != () for star in world.lookup_subjects("document:c", "view", "user", limit=1)] == [True]
+    assert list(world.lookup_subject_ids("document:c", "view", "user")) == ["ada"]
+    with pytest.raises(TypeError, match=r"lookup_subject_ids\(\) got an unexpected keyword argument 'wildcards'"):
+        world.lookup_subject_ids("document:c", "view", "user", wildcards=True)
+
+
+def test_a_cursor_of_ids_is_for_ids_alone(world):
+    stream = world.lookup_resource_ids("document", "view", "user:ada", limit=1)
+    assert stream.cursor is None
+    next(stream)
+    for call in [
+        lambda: world.lookup_resources("document", "view", "user:ada", limit=1, cursor=stream.cursor),
+        lambda: world.lookup_resource_ids("document", "view", "user:bo", limit=1, cursor=stream.cursor),
+        lambda: world.lookup_subject_ids("document:a", "view", "user", limit=1, cursor=stream.cursor),
+    ]:
+        with pytest.raises(licet.InvalidToken):
+            list(call())
+    assert len([*world.lookup_resource_ids("document", "view", "user:ada", limit=1, cursor=stream.cursor)]) == 1
+
+
+def test_arguments_of_lookups_of_ids_are_checked(engine):
+    with pytest.raises(TypeError, match="resource_type must be a str, not int"):
+        engine.lookup_resource_ids(5, "view", "user:ada")
+    with pytest.raises(TypeError, match=r"lookup_subject_ids\(\) missing required argument 'subject_type'"):
+        engine.lookup_subject_ids("document:plan", "view")
+    with pytest.raises(licet.NotFound):
+        list(engine.lookup_resource_ids("document", "nosuch", "user:ada"))
+    with pytest.raises(licet.LimitExceeded):
+        engine.lookup_subject_ids("document:plan", "view", "user", limit=1001)
+
+
+NAMES = ("ada", "bo", "cy")
+GRANTS = st.sampled_from(
+    [
+        f"document:{resource}#{relation}@user:{subject}{caveat}"
+        for resource in "abcdef"
+        for relation, subject, caveat in (
+            *(("viewer", name, "") for name in NAMES),
+            *(("viewer", name, "[late]") for name in NAMES),
+            *(("banned", name, "") for name in NAMES),
+            *(("banned", name, "[late]") for name in NAMES),
+            ("viewer", "*", ""),
+            ("viewer", "*", "[near]"),
+        )
+    ]
+)
+
+
+@given(relationships=st.lists(GRANTS, max_size=25), context=st.sampled_from([None, {"hour": 22}, {"zone": "utc"}]))
+def test_ids_are_the_allowed_of_a_lookup_for_every_page_size(relationships, context):
+    with licet.open() as engine:
+        engine.write_schema(CAVEATS)
+        engine.touch("document:z#viewer@user:ada", *{row.partition("[")[0]: row for row in relationships}.values())
+        for name in NAMES:
+            arguments = ("document", "view", f"user:{name}")
+            found = engine.lookup_resources(*arguments, context=context)
+            allowed = [f.resource_id for f in found if f.permissionship is HAS]
+            for limit in (None, *range(1, 9)):
+                assert in_pages(engine.lookup_resource_ids, limit, *arguments, context=context) == allowed
+            for resource in allowed:
+                assert engine.allowed(f"document:{resource}", "view", f"user:{name}", context=context)
+        for resource in "abcdef":
+            arguments = (f"document:{resource}", "view", "user")
+            found = engine.lookup_subjects(*arguments, context=context)
+            allowed = [f.subject_id for f in found if f.permissionship is HAS and f.subject_id != "*"]
+            for limit in (None, *range(1, 5)):
+                assert in_pages(engine.lookup_subject_ids, limit, *arguments, context=context) == allowed
 
 
 # ------------------------------------------------------------------------- permissions

@@ -55,6 +55,8 @@ def calls(engine):
             ("open", has, ()),
         ),
         (lambda: sorted(engine.lookup_subjects("document:plan", "view", "user"))[1], ("bo", has, (), ())),
+        (lambda: sorted(engine.lookup_resource_ids("document", "view", "user:ada", limit=9))[0], "open"),
+        (lambda: sorted(engine.lookup_subject_ids("document:plan", "view", "user"))[1], "bo"),
         (lambda: [bool(r) for r in engine.permissions("document:plan", "user:ada").values()], [True, True]),
         (lambda: engine.permissions("document:plan", "user:ada", ["nosuch"])["nosuch"].error.code, "not_found"),
         (lambda: engine.expand("document:plan", "view").children[1].subjects, ("user:cy",)),

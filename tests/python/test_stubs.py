@@ -72,7 +72,9 @@ TYPES = [
     "Schema",
     "RelationshipStream",
     "ResourceStream",
+    "ResourceIdStream",
     "SubjectStream",
+    "SubjectIdStream",
     "ImpactStream",
     "ChangeStream",
     "Tree",
@@ -136,6 +138,7 @@ def test_typed_programs_are_checked(tmp_path):
         '    for found in engine.lookup_resources("a", "view", "user:c"):\n'
         "        word: str = found.permissionship.name + found.resource_id\n"
         '    ids: list[str] = [found.subject_id for found in engine.lookup_subjects("a:b", "view", "c")]\n'
+        '    ids = [*engine.lookup_resource_ids("a", "view", "user:c"), *engine.lookup_subject_ids("a:b", "view", "c")]\n'
         '    node: licet.TreeNode = engine.expand("a:b", "view").children[0]\n'
         '    trace: licet.Trace = engine.explain("a:b", "view", "user:c")\n'
         '    answers: dict[str, licet.Result] = engine.permissions("a:b", "user:c")\n'
@@ -152,4 +155,4 @@ def test_typed_programs_are_checked(tmp_path):
         [sys.executable, "-m", "mypy", "--strict", str(program)], capture_output=True, text=True, cwd=tmp_path
     )
     lines = [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line]
-    assert lines == ["20", "21"], done.stdout
+    assert lines == ["21", "22"], done.stdout

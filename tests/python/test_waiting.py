@@ -18,6 +18,10 @@ READS = {
     "filter": lambda engine, **how: engine.filter("document", ["plan"], "view", "user:ada", **how),
     "permissions": lambda engine, **how: list(engine.permissions("document:plan", "user:ada", **how)),
     "lookup_resources": lambda engine, **how: list(engine.lookup_resources("document", "view", "user:ada", **how)),
+    "lookup_resource_ids": lambda engine, **how: list(
+        engine.lookup_resource_ids("document", "view", "user:ada", **how)
+    ),
+    "lookup_subject_ids": lambda engine, **how: list(engine.lookup_subject_ids("document:plan", "view", "user", **how)),
     "lookup_subjects": lambda engine, **how: list(engine.lookup_subjects("document:plan", "view", "user", **how)),
     "expand": lambda engine, **how: engine.expand("document:plan", "view", **how).root,
     "explain": lambda engine, **how: engine.explain(*QUESTION, **how).text,
