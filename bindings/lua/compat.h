@@ -1,4 +1,5 @@
-/* One source for Lua 5.4 and LuaJIT (Lua 5.1's interface with some of 5.2's): what differs between them. */
+/* One source for Lua 5.4 and LuaJIT (Lua 5.1's interface with some of 5.2's): what differs between them, and between
+ * compilers. */
 #ifndef LICET_LUA_COMPAT_H
 #define LICET_LUA_COMPAT_H
 
@@ -22,4 +23,15 @@
 #define lua_gettable_of(L, index) ((void)lua_getiuservalue((L), (index), 1))
 
 #endif
+
+/* For a local of some hundred bytes that is filled before it is read: the flags of a release fill all others with zeros. */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define UNINITIALIZED __attribute__((uninitialized))
+#endif
+#endif
+#ifndef UNINITIALIZED
+#define UNINITIALIZED
+#endif
+
 #endif

@@ -2,6 +2,8 @@
  * through here: a list of ids, a table of permissions. */
 #include "lookup.h"
 
+#include <string.h>
+
 #include "context.h"
 #include "convert.h"
 #include "error.h"
@@ -10,28 +12,40 @@
 
 /* ------------------------------------------------------------------------- answers */
 
-static void set_text(lua_State *L, const char *name, licet_str text)
-{
-    lua_pushlstring(L, text.data == NULL ? "" : text.data, text.size);
-    lua_setfield(L, -2, name);
-}
-
-/* Pushes a table of what all answers have. Only a definite yes is allowed. */
-static void push_answer(lua_State *L, const char *id_name, licet_str id, licet_permissionship permissionship,
+/* Expects an id on top of the stack, and leaves a table of so many fields there too: what all answers have. */
+static void push_answer(lua_State *L, stream_word id_name, int fields, licet_permissionship permissionship,
                         const licet_str *missing, size_t missing_count)
 {
-    lua_createtable(L, 0, 5);
-    set_text(L, id_name, id);
-    permissionship_push(L, permissionship);
-    lua_setfield(L, -2, "permissionship");
+    lua_createtable(L, 0, fields);
+    stream_push_word(L, id_name);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    stream_push_word(L, STREAM_WORD_permissionship);
+    if (permissionship == LICET_HAS_PERMISSION)
+        stream_push_word(L, STREAM_WORD_has_permission);
+    else
+        permissionship_push(L, permissionship);
+    lua_rawset(L, -3);
+    stream_push_word(L, STREAM_WORD_missing_context);
     texts_push(L, missing, missing_count);
-    lua_setfield(L, -2, "missing_context");
+    lua_rawset(L, -3);
 }
 
+/* Only a definite yes is allowed. */
 static void set_allowed(lua_State *L, licet_permissionship permissionship)
 {
+    stream_push_word(L, STREAM_WORD_allowed);
     lua_pushboolean(L, permissionship == LICET_HAS_PERMISSION);
-    lua_setfield(L, -2, "allowed");
+    lua_rawset(L, -3);
+}
+
+static bool detach_id(licet_str *id, char *room)
+{
+    if (id->size > STREAM_ROOM)
+        return false;
+    memcpy(room, id->data, id->size);
+    id->data = room;
+    return true;
 }
 
 static licet_status next_resource(stream_box *box, stream_item *item, bool *found, licet_error **error)
@@ -40,14 +54,25 @@ static licet_status next_resource(stream_box *box, stream_item *item, bool *foun
     return licet_stream_next_resource(box->stream, &item->resource, found, error);
 }
 
+static bool detach_resource(stream_item *item, char *room)
+{
+    return item->resource.missing_count == 0 && detach_id(&item->resource.resource_id, room);
+}
+
+/* id */
+static void push_resource_id(lua_State *L, stream_box *box, const stream_item *item)
+{
+    (void)box;
+    lua_pushlstring(L, item->resource.resource_id.data, item->resource.resource_id.size);
+}
+
 /* id, {resource_id, allowed, permissionship, missing_context} */
 static void push_resource(lua_State *L, stream_box *box, const stream_item *item)
 {
     const licet_found_resource *r = &item->resource;
 
-    (void)box;
-    lua_pushlstring(L, r->resource_id.data, r->resource_id.size);
-    push_answer(L, "resource_id", r->resource_id, r->permissionship, r->missing, r->missing_count);
+    push_resource_id(L, box, item);
+    push_answer(L, STREAM_WORD_resource_id, 4, r->permissionship, r->missing, r->missing_count);
     set_allowed(L, r->permissionship);
 }
 
@@ -57,14 +82,30 @@ static licet_status next_subject(stream_box *box, stream_item *item, bool *found
     return licet_stream_next_subject(box->stream, &item->subject, found, error);
 }
 
+static bool detach_subject(stream_item *item, char *room)
+{
+    return item->subject.missing_count == 0 && item->subject.excluded_count == 0 &&
+           detach_id(&item->subject.subject_id, room);
+}
+
 static void push_excluded(lua_State *L, const licet_found_subject *s)
 {
     lua_createtable(L, (int)s->excluded_count, 0);
     for (size_t i = 0; i < s->excluded_count; i++) {
-        push_answer(L, "subject_id", s->excluded[i].subject_id, s->excluded[i].permissionship, s->excluded[i].missing,
-                    s->excluded[i].missing_count);
-        lua_rawseti(L, -2, (int)i + 1);
+        const licet_excluded_subject *excluded = &s->excluded[i];
+
+        lua_pushlstring(L, excluded->subject_id.data, excluded->subject_id.size);
+        push_answer(L, STREAM_WORD_subject_id, 3, excluded->permissionship, excluded->missing, excluded->missing_count);
+        lua_rawseti(L, -3, (int)i + 1);
+        lua_pop(L, 1);
     }
+}
+
+/* id */
+static void push_subject_id(lua_State *L, stream_box *box, const stream_item *item)
+{
+    (void)box;
+    lua_pushlstring(L, item->subject.subject_id.data, item->subject.subject_id.size);
 }
 
 /* id, {subject_id, allowed, permissionship, missing_context, excluded} */
@@ -72,35 +113,29 @@ static void push_subject(lua_State *L, stream_box *box, const stream_item *item)
 {
     const licet_found_subject *s = &item->subject;
 
-    (void)box;
-    lua_pushlstring(L, s->subject_id.data, s->subject_id.size);
-    push_answer(L, "subject_id", s->subject_id, s->permissionship, s->missing, s->missing_count);
+    push_subject_id(L, box, item);
+    push_answer(L, STREAM_WORD_subject_id, 5, s->permissionship, s->missing, s->missing_count);
     set_allowed(L, s->permissionship);
+    stream_push_word(L, STREAM_WORD_excluded);
     push_excluded(L, s);
-    lua_setfield(L, -2, "excluded");
+    lua_rawset(L, -3);
 }
 
-static const stream_kind resources = {
-    .name   = "licet.ResourceStream",
-    .size   = sizeof(stream_box),
-    .values = 2,
-    .next   = next_resource,
-    .push   = push_resource,
-};
+/* Of resources and of subjects. */
+#define LOOKUP_KIND(type_name, noun, pushed, count)                                              \
+    {                                                                                            \
+        .name = (type_name), .size = sizeof(stream_box), .values = (count), .next = next_##noun, \
+        .detach = detach_##noun, .push = push_##pushed,                                          \
+    }
 
-static const stream_kind subjects = {
-    .name   = "licet.SubjectStream",
-    .size   = sizeof(stream_box),
-    .values = 2,
-    .next   = next_subject,
-    .push   = push_subject,
-};
+static const stream_kind resources    = LOOKUP_KIND("licet.ResourceStream", resource, resource, 2);
+static const stream_kind subjects     = LOOKUP_KIND("licet.SubjectStream", subject, subject, 2);
+static const stream_kind resource_ids = LOOKUP_KIND("licet.ResourceIdStream", resource, resource_id, 1);
+static const stream_kind subject_ids  = LOOKUP_KIND("licet.SubjectIdStream", subject, subject_id, 1);
 
 /* ------------------------------------------------------------------------- lookups */
 
-/* engine:lookup_resources(resource_type, permission, subject, {limit, cursor, context, consistency})
- * -> stream of id, resource | nil, err */
-int engine_lookup_resources(lua_State *L)
+static int look_up_resources(lua_State *L, const stream_kind *kind, bool without_conditional)
 {
     static const field             fields[] = { QUESTION_FIELDS(licet_lookup_resources_request),
                                                 PAGE_FIELDS(licet_lookup_resources_request) };
@@ -116,12 +151,27 @@ int engine_lookup_resources(lua_State *L)
     request.subject       = str_from_lua(L, 4);
     context_push_option(L, 5, "context"); /* 6 */
     request.context = context_view(L, 6);
-    box             = stream_new(L, &resources); /* 7 */
+    box             = stream_new(L, kind); /* 7 */
     options_read(L, 5, fields, COUNT_OF(fields), &request);
+    request.without_conditional = without_conditional;
     if (self->engine == NULL)
         return push_closed(L);
     status = licet_lookup_resources(self->engine, &request, &box->stream, &error);
     return stream_return(L, 7, self, status, error);
+}
+
+/* engine:lookup_resources(resource_type, permission, subject, {limit, cursor, context, consistency})
+ * -> stream of id, resource | nil, err */
+int engine_lookup_resources(lua_State *L)
+{
+    return look_up_resources(L, &resources, false);
+}
+
+/* engine:lookup_resource_ids(resource_type, permission, subject, {limit, cursor, context, consistency})
+ * -> stream of id | nil, err */
+int engine_lookup_resource_ids(lua_State *L)
+{
+    return look_up_resources(L, &resource_ids, true);
 }
 
 /* The request with the option that says the opposite. */
@@ -130,36 +180,55 @@ typedef struct subjects_request {
     bool                          wildcards;
 } subjects_request;
 
+/* wildcards comes last: who asks for ids can not ask for it. */
+static const field subjects_fields[] = {
+    QUESTION_FIELDS(licet_lookup_subjects_request),
+    PAGE_FIELDS(licet_lookup_subjects_request),
+    { "subject_relation", FIELD_STRING, offsetof(licet_lookup_subjects_request, subject_relation) },
+    { "wildcards", FIELD_BOOLEAN, offsetof(subjects_request, wildcards) },
+};
+
+/* *request says what the options do not. */
+static int look_up_subjects(lua_State *L, const stream_kind *kind, size_t field_count, subjects_request *request)
+{
+    engine_box  *self  = engine_from_lua(L, 1);
+    licet_error *error = NULL;
+    licet_status status;
+    stream_box  *box;
+
+    lua_settop(L, 5);
+    request->core.resource     = str_from_lua(L, 2);
+    request->core.permission   = str_from_lua(L, 3);
+    request->core.subject_type = str_from_lua(L, 4);
+    context_push_option(L, 5, "context"); /* 6 */
+    request->core.context = context_view(L, 6);
+    box                   = stream_new(L, kind); /* 7 */
+    options_read(L, 5, subjects_fields, field_count, request);
+    request->core.without_wildcards = !request->wildcards;
+    if (self->engine == NULL)
+        return push_closed(L);
+    status = licet_lookup_subjects(self->engine, &request->core, &box->stream, &error);
+    return stream_return(L, 7, self, status, error);
+}
+
 /* engine:lookup_subjects(resource, permission, subject_type,
  *                        {subject_relation, wildcards, limit, cursor, context, consistency})
  * -> stream of id, subject | nil, err */
 int engine_lookup_subjects(lua_State *L)
 {
-    static const field fields[] = {
-        QUESTION_FIELDS(licet_lookup_subjects_request),
-        PAGE_FIELDS(licet_lookup_subjects_request),
-        { "subject_relation", FIELD_STRING, offsetof(licet_lookup_subjects_request, subject_relation) },
-        { "wildcards", FIELD_BOOLEAN, offsetof(subjects_request, wildcards) },
-    };
-    engine_box      *self    = engine_from_lua(L, 1);
     subjects_request request = { LICET_LOOKUP_SUBJECTS_REQUEST_INIT, true };
-    licet_error     *error   = NULL;
-    licet_status     status;
-    stream_box      *box;
 
-    lua_settop(L, 5);
-    request.core.resource     = str_from_lua(L, 2);
-    request.core.permission   = str_from_lua(L, 3);
-    request.core.subject_type = str_from_lua(L, 4);
-    context_push_option(L, 5, "context"); /* 6 */
-    request.core.context = context_view(L, 6);
-    box                  = stream_new(L, &subjects); /* 7 */
-    options_read(L, 5, fields, COUNT_OF(fields), &request);
-    request.core.without_wildcards = !request.wildcards;
-    if (self->engine == NULL)
-        return push_closed(L);
-    status = licet_lookup_subjects(self->engine, &request.core, &box->stream, &error);
-    return stream_return(L, 7, self, status, error);
+    return look_up_subjects(L, &subjects, COUNT_OF(subjects_fields), &request);
+}
+
+/* engine:lookup_subject_ids(resource, permission, subject_type, {subject_relation, limit, cursor, context, consistency})
+ * -> stream of id | nil, err */
+int engine_lookup_subject_ids(lua_State *L)
+{
+    subjects_request request = { LICET_LOOKUP_SUBJECTS_REQUEST_INIT, false };
+
+    request.core.without_conditional = true;
+    return look_up_subjects(L, &subject_ids, COUNT_OF(subjects_fields) - 1, &request);
 }
 
 /* -------------------------------------------------------------------------- filter */

@@ -21,7 +21,7 @@
 #include "stream.h"
 #include "tree.h"
 
-static void push_metatable(lua_State *L, const type *type)
+void type_push(lua_State *L, const type *type)
 {
     lua_pushlightuserdata(L, (void *)type);
     lua_rawget(L, LUA_REGISTRYINDEX);
@@ -31,7 +31,7 @@ static void push_metatable(lua_State *L, const type *type)
  * with the metatables of the boxes that are there. */
 static void metatable_get(lua_State *L, const type *type)
 {
-    push_metatable(L, type);
+    type_push(L, type);
     if (!lua_isnil(L, -1))
         return;
     lua_pop(L, 1);
@@ -60,7 +60,7 @@ void type_register(lua_State *L, const type *type, const luaL_Reg *metamethods, 
 
 void type_set(lua_State *L, const type *type)
 {
-    push_metatable(L, type);
+    type_push(L, type);
     lua_setmetatable(L, -2);
 }
 
@@ -80,7 +80,7 @@ void *box_at(lua_State *L, int index, const type *type)
 
     if (box == NULL || !lua_getmetatable(L, index))
         return NULL;
-    push_metatable(L, type);
+    type_push(L, type);
     ours = lua_rawequal(L, -1, -2);
     lua_pop(L, 2);
     return ours ? box : NULL;

@@ -36,6 +36,9 @@ typedef struct type {
 /* Makes the metatable. `methods` may be NULL; else they are what __index finds. */
 void type_register(lua_State *L, const type *type, const luaL_Reg *metamethods, const luaL_Reg *methods);
 
+/* Pushes the metatable that was made. */
+void type_push(lua_State *L, const type *type);
+
 /* Gives the value on top of the stack this type. */
 void type_set(lua_State *L, const type *type);
 

@@ -2,7 +2,8 @@
  *
  * What the core hands out is valid until the next call on its stream. Copying it into Lua allocates, so a finalizer may
  * run, find the stream and call it. Hence the copy is made in a protected call, with the stream marked as busy: the
- * finalizer's call is refused, and the mark goes even if the copy fails. */
+ * finalizer's call is refused, and the mark goes even if the copy fails. Most answers of lookups are one short text: that is
+ * copied to the C stack first, which costs less than the protected call. */
 #include "stream.h"
 
 #include <string.h>
@@ -10,6 +11,11 @@
 #include "error.h"
 
 static const type stream_type = { "licet.Stream" };
+
+/* Upvalues: of what calls push() the words, and behind them the function that copies and the type of streams; of __index
+ * the methods. */
+enum { COPY_ITEM = STREAM_WORD_END, STREAM_TYPE };
+enum { METHOD_NEXT = 1, METHOD_CLOSE };
 
 void *stream_new(lua_State *L, const stream_kind *kind)
 {
@@ -86,18 +92,30 @@ static int copy_protected(lua_State *L, stream_box *box, const stream_item *curr
 
 /* --------------------------------------------------------------------------- methods */
 
+/* As stream_from_lua(), without a look into the registry. */
+static stream_box *stream_quickly(lua_State *L)
+{
+    stream_box *box = lua_touserdata(L, 1);
+    bool        ours;
+
+    if (box == NULL || !lua_getmetatable(L, 1))
+        return stream_from_lua(L);
+    ours = lua_rawequal(L, -1, lua_upvalueindex(STREAM_TYPE));
+    lua_settop(L, 1);
+    return ours ? box : stream_from_lua(L);
+}
+
 /* stream:next() -> what the kind gives | nothing | nil, err. *failed tells the last two from the first. */
 static int next_values(lua_State *L, bool *failed)
 {
-    stream_box  *box   = stream_from_lua(L);
+    stream_box  *box   = stream_quickly(L);
     licet_error *error = NULL;
     bool         found = false;
     licet_status status;
-    stream_item  item;
 
-    lua_settop(L, 1);
-    lua_pushcfunction(L, copy_item);
-    lua_pushvalue(L, 1);
+    UNINITIALIZED stream_item item;
+    UNINITIALIZED char        room[STREAM_ROOM];
+
     *failed = true;
     if (box->current != NULL)
         return push_misuse(L, "the stream is in use");
@@ -106,14 +124,21 @@ static int next_values(lua_State *L, bool *failed)
     *failed = false;
     if (box->ended)
         return 0;
-    memset(&item, 0, sizeof item);
     status = box->kind->next(box, &item, &found, &error);
     if (status != LICET_OK) {
         *failed = true;
         return push_error(L, status, error);
     }
     box->ended = !found && !box->kind->goes_on;
-    return found ? copy_protected(L, box, &item, box->kind->values) : 0;
+    if (!found)
+        return 0;
+    if (box->kind->detach != NULL && box->kind->detach(&item, room)) {
+        box->kind->push(L, box, &item);
+        return box->kind->values;
+    }
+    lua_pushvalue(L, lua_upvalueindex(COPY_ITEM));
+    lua_pushvalue(L, 1);
+    return copy_protected(L, box, &item, box->kind->values);
 }
 
 static int stream_next(lua_State *L)
@@ -178,9 +203,9 @@ static int stream_index(lua_State *L)
     if (name == NULL)
         return 0;
     if (strcmp(name, "next") == 0)
-        lua_pushcfunction(L, stream_next);
+        lua_pushvalue(L, lua_upvalueindex(METHOD_NEXT));
     else if (strcmp(name, "close") == 0)
-        lua_pushcfunction(L, stream_close);
+        lua_pushvalue(L, lua_upvalueindex(METHOD_CLOSE));
     else if (strcmp(name, "cursor") == 0)
         return push_cursor(L, box);
     else if (strcmp(name, "token") == 0)
@@ -199,11 +224,38 @@ static int stream_tostring(lua_State *L)
 }
 
 static const luaL_Reg metamethods[] = {
-    { "__index", stream_index }, { "__call", stream_call },   { "__tostring", stream_tostring },
-    { "__gc", stream_close },    { "__close", stream_close }, { NULL, NULL },
+    { "__tostring", stream_tostring },
+    { "__gc", stream_close },
+    { "__close", stream_close },
+    { NULL, NULL },
 };
+
+static void push_words(lua_State *L)
+{
+#define STREAM_WORD_PUSH(word) lua_pushliteral(L, #word);
+    STREAM_WORD_LIST(STREAM_WORD_PUSH)
+#undef STREAM_WORD_PUSH
+}
+
+/* Pushes a function that calls push(). */
+static void push_asking(lua_State *L, lua_CFunction function)
+{
+    push_words(L);
+    push_words(L);
+    lua_pushcclosure(L, copy_item, STREAM_WORD_END - 1);
+    type_push(L, &stream_type);
+    lua_pushcclosure(L, function, STREAM_TYPE);
+}
 
 void stream_register(lua_State *L)
 {
     type_register(L, &stream_type, metamethods, NULL);
+    type_push(L, &stream_type);
+    push_asking(L, stream_call);
+    lua_setfield(L, -2, "__call");
+    push_asking(L, stream_next);
+    lua_pushcfunction(L, stream_close);
+    lua_pushcclosure(L, stream_index, METHOD_CLOSE);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
 }

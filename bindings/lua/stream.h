@@ -16,15 +16,45 @@ typedef union stream_item {
     licet_impact         impact;
 } stream_item;
 
+/* What answers are made of again and again: keys and values that are there already, as upvalues of what calls push(). */
+#define STREAM_WORD_LIST(X) \
+    X(resource_id)          \
+    X(subject_id)           \
+    X(allowed)              \
+    X(permissionship)       \
+    X(missing_context)      \
+    X(excluded)             \
+    X(has_permission)
+
+typedef enum stream_word {
+    STREAM_WORD_NONE, /* upvalues count from 1 */
+#define STREAM_WORD_ENUM(word) STREAM_WORD_##word,
+    STREAM_WORD_LIST(STREAM_WORD_ENUM)
+#undef STREAM_WORD_ENUM
+        STREAM_WORD_END
+} stream_word;
+
+/* For push() alone. */
+static inline void stream_push_word(lua_State *L, stream_word word)
+{
+    lua_pushvalue(L, lua_upvalueindex((int)word));
+}
+
+/* Room for the text of an answer, enough for almost all of them. */
+#define STREAM_ROOM 256
+
 /* What a stream gives. */
 typedef struct stream_kind {
     const char *name;    /* "licet.ResourceStream" */
     size_t      size;    /* of its box, which begins with a stream_box */
     bool        goes_on; /* when nothing is found, more may still come */
     int         values;  /* that push() pushes */
-    /* Asks the core. *item is zeroed. */
+    /* Asks the core, and fills *item where push() reads it. */
     licet_status (*next)(stream_box *box, stream_item *item, bool *found, licet_error **error);
-    /* Makes Lua values of an answer, in a protected call. */
+    /* Copies the texts of an answer to `room`, so that it no longer views the core's memory; false, and nothing is copied,
+     * where there are too many or too long ones. NULL: always. */
+    bool (*detach)(stream_item *item, char *room);
+    /* Makes Lua values of an answer: in a protected call, unless it is detached. */
     void (*push)(lua_State *L, stream_box *box, const stream_item *item);
     /* The token of the stream; NULL: that of the revision that the core reads. */
     const licet_token *(*token)(const stream_box *box);

@@ -171,6 +171,14 @@ local core = require "licet.core"
 ---@overload fun(): string?, licet.FoundSubject?
 ---@field next fun(self: licet.SubjectStream): string?, licet.FoundSubject|licet.Error|nil
 
+---@class licet.ResourceIdStream: licet.Stream
+---@overload fun(): string?
+---@field next fun(self: licet.ResourceIdStream): string?, licet.Error?
+
+---@class licet.SubjectIdStream: licet.Stream
+---@overload fun(): string?
+---@field next fun(self: licet.SubjectIdStream): string?, licet.Error?
+
 --- One operator of a permission, or a relation with the subjects that are stored under it.
 ---@class licet.TreeNode
 ---@field operation "leaf"|"union"|"intersection"|"exclusion" an exclusion has two children: the base and what it loses
@@ -303,8 +311,10 @@ local core = require "licet.core"
 ---@field limit? integer at most so many, up to 1,000; all by default
 ---@field cursor? string the .cursor of an earlier stream for the same request: goes on after it, at its revision
 
----@class licet.LookupSubjectsOptions: licet.LookupOptions
+---@class licet.LookupSubjectIdsOptions: licet.LookupOptions
 ---@field subject_relation? string "member" asks for usersets such as group:eng#member; objects by default
+
+---@class licet.LookupSubjectsOptions: licet.LookupSubjectIdsOptions
 ---@field wildcards? boolean false leaves "*" out, and what it excludes with it
 
 ---@class licet.PermissionsOptions: licet.CheckOptions
@@ -424,8 +434,15 @@ local core = require "licet.core"
 --- Which resources of a type? Those on which check() would say yes or conditional, each once, in no order that means
 --- anything. Only those with .allowed are allowed.
 ---@field lookup_resources fun(self: licet.Engine, resource_type: string, permission: string, subject: string, options?: licet.LookupOptions): licet.ResourceStream?, licet.Error?
+--- The ids alone of those with .allowed, and quicker: a conditional answer gives no id. The limit counts ids, so a page
+--- is full unless it is the last; a cursor is one of lookup_resource_ids() too.
+---@field lookup_resource_ids fun(self: licet.Engine, resource_type: string, permission: string, subject: string, options?: licet.LookupOptions): licet.ResourceIdStream?, licet.Error?
 --- Which subjects of a type? Each once, "*" first, with what check() says of it.
 ---@field lookup_subjects fun(self: licet.Engine, resource: string, permission: string, subject_type: string, options?: licet.LookupSubjectsOptions): licet.SubjectStream?, licet.Error?
+--- The ids alone of those that are granted by name and allowed, and quicker: a conditional answer gives no id, and "*" is
+--- none, for it may exclude some. Who is allowed by a wildcard alone is not listed, so ask lookup_subjects() where the
+--- schema has wildcards. Limits and cursors are as for lookup_resource_ids().
+---@field lookup_subject_ids fun(self: licet.Engine, resource: string, permission: string, subject_type: string, options?: licet.LookupSubjectIdsOptions): licet.SubjectIdStream?, licet.Error?
 --- What does a permission consist of? Usersets are named and not followed, caveats not shown.
 ---@field expand fun(self: licet.Engine, resource: string, permission: string, options?: { consistency?: licet.Consistency, may_block?: boolean }): licet.Tree?, licet.Error?
 --- Decides as check() does, and tells how: the whole way of a grant, or all that was tried. An error of the evaluation

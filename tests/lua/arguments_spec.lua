@@ -112,6 +112,9 @@ describe("an argument of the wrong type", function()
             { context = { age = print } })
         raises("wildcards: boolean expected, got number", engine.lookup_subjects, engine, "document:plan", "view",
             "user", { wildcards = 1 })
+        raises("string expected, got nil", engine.lookup_resource_ids, engine, "document", "view")
+        raises("no field 'wildcards'", engine.lookup_subject_ids, engine, "document:plan", "view", "user",
+            { wildcards = false })
         raises("permissions: list of strings expected, got string", engine.permissions, engine, "document:plan",
             "user:ana", { permissions = "view" })
         raises("item 2: permissions: string expected, got number", engine.permissions, engine, "document:plan",
@@ -163,6 +166,9 @@ describe("an argument of the wrong type", function()
         local stream = assert(engine:lookup_resources("document", "view", "user:ana"))
         local tree = assert(engine:expand("document:plan", "view"))
         raises("licet.Stream expected", stream.next, engine)
+        raises("licet.Stream expected, got nil", stream.next, nil)
+        raises("licet.Stream expected, got table", stream.next, {})
+        raises("licet.Stream expected, got no value", stream.next)
         raises("licet.Stream expected", stream.close, tree)
         raises("licet.Tree expected", tree.to_json, stream)
     end)

@@ -40,6 +40,8 @@ describe("a closed engine", function()
             permissions = world.failure(engine:permissions("document:plan", "user:ana")),
             lookup_resources = world.failure(engine:lookup_resources("document", "view", "user:ana")),
             lookup_subjects = world.failure(engine:lookup_subjects("document:plan", "view", "user")),
+            lookup_resource_ids = world.failure(engine:lookup_resource_ids("document", "view", "user:ana")),
+            lookup_subject_ids = world.failure(engine:lookup_subject_ids("document:plan", "view", "user")),
             expand = world.failure(engine:expand("document:plan", "view")),
             explain = world.failure(engine:explain(item[1], item[2], item[3])),
             import_relationships = world.failure(engine:import_relationships { "document:a#owner@user:ana" }),
@@ -335,6 +337,12 @@ describe("a finalizer", function()
             end
             for _, subject in assert(engine:lookup_subjects("document:plan", "view", "user")) do
                 assert.same({}, subject.excluded)
+            end
+            for id in assert(engine:lookup_resource_ids("document", "view", "user:bo")) do
+                assert.is_string(id)
+            end
+            for id in assert(engine:lookup_subject_ids("document:plan", "view", "user")) do
+                assert.is_string(id)
             end
             assert.same({}, assert(engine:permissions("document:plan", "user:bo")).view.missing_context)
             assert.equal("union", assert(engine:expand("document:plan", "view")).operation)

@@ -274,6 +274,98 @@ describe("lookups", function()
         end)
     end)
 
+    describe("of ids alone", function()
+        local function collect(...)
+            local ids = {}
+
+            for id, nothing in assert(...) do
+                assert.is_nil(nothing)
+                ids[#ids + 1] = id
+            end
+            table.sort(ids)
+            return ids
+        end
+
+        it("give what is allowed for certain, and nothing that depends on a context", function()
+            assert.same({ "memo", "note", "plan" },
+                collect(engine:lookup_resource_ids("document", "view", "user:bo")))
+            assert.same({}, collect(engine:lookup_resource_ids("document", "view", "user:cy")))
+            assert.same({ "plan" }, collect(engine:lookup_resource_ids("document", "view", "user:cy",
+                { context = { age = 18 }, consistency = licet.FULL })))
+            assert.same({ "ana", "bo" }, collect(engine:lookup_subject_ids("document:plan", "view", "user")))
+            assert.same({ "ana", "bo", "cy" }, collect(engine:lookup_subject_ids("document:plan", "view", "user",
+                { context = { age = 18 } })))
+            assert.same({ "staff" }, collect(engine:lookup_subject_ids("document:plan", "view", "group",
+                { subject_relation = "member" })))
+        end)
+
+        it("give no wildcard, but who is granted beside it by name", function()
+            assert.same({}, collect(engine:lookup_subject_ids("document:memo", "view", "user")))
+            assert(engine:touch { "document:memo#viewer@user:bo", "document:memo#viewer@user:cy",
+                "document:memo#viewer@user:di" })
+            assert.same({ "bo" }, collect(engine:lookup_subject_ids("document:memo", "view", "user")))
+        end)
+
+        it("come in full pages, though conditional answers stand between them", function()
+            local long = ("x"):rep(1024)
+            local expected = { long }
+
+            for i = 1, 40 do
+                assert(engine:touch(("document:c%d#viewer@user:ed[grown]"):format(i)))
+                assert(engine:touch(("document:d%02d#viewer@user:ed"):format(i)))
+                expected[i + 1] = ("d%02d"):format(i)
+            end
+            expected[#expected + 1] = "memo"
+            assert(engine:touch("document:" .. long .. "#viewer@user:ed"))
+            table.sort(expected)
+            for limit = 1, 43 do
+                local options, seen, token, count = { limit = limit }, {}, nil, nil
+
+                repeat
+                    local stream = assert(engine:lookup_resource_ids("document", "view", "user:ed", options))
+
+                    count = 0
+                    for id in stream do
+                        count = count + 1
+                        seen[#seen + 1] = id
+                    end
+                    assert.equal(token or stream.token, stream.token)
+                    options.cursor, token = stream.cursor, stream.token
+                until count < limit
+                table.sort(seen)
+                assert.same(expected, seen)
+            end
+        end)
+
+        it("have cursors of their own", function()
+            local stream = assert(engine:lookup_resource_ids("document", "view", "user:bo", { limit = 1 }))
+
+            assert.is_nil(stream.cursor)
+            assert.is_string(stream:next())
+            assert.equal("invalid_token", world.failure(engine:lookup_resources("document", "view", "user:bo",
+                { limit = 1, cursor = stream.cursor })).code)
+        end)
+
+        it("can be done by hand", function()
+            local stream = assert(engine:lookup_resource_ids("document", "edit", "user:ana"))
+
+            assert.equal("licet.ResourceIdStream (open)", tostring(stream))
+            assert.equal(1, select("#", stream:next()))
+            assert.equal(0, select("#", stream:next()))
+            stream:close()
+            assert.equal("closed", world.failure(stream:next()).code)
+            assert.equal("licet.SubjectIdStream (open)",
+                tostring(assert(engine:lookup_subject_ids("document:plan", "view", "user"))))
+        end)
+
+        it("fail as the others do", function()
+            assert.equal("not_found", world.failure(engine:lookup_resource_ids("document", "sign", "user:bo")).code)
+            assert.equal("not_found", world.failure(engine:lookup_subject_ids("document:plan", "sign", "user")).code)
+            assert.equal("limit_exceeded", world.failure(engine:lookup_subject_ids("document:plan", "view", "user",
+                { limit = 1001 })).code)
+        end)
+    end)
+
     it("are what filter does with a list of ids, in its order and as often", function()
         assert.same({ "note", "plan", "note" }, assert(engine:filter("document",
             { "note", "other", "plan", "note" }, "view", "user:bo")))

@@ -147,6 +147,21 @@ local OPERATIONS = {
         local _, resource = engine:lookup_resources("document", "visit", "user:cy"):next()
         return resource.allowed, resource.missing_context
     end,
+    lookup_resource_ids = function(engine)
+        local stream = engine:lookup_resource_ids("document", "view", "user:ana", { context = CONTEXT, limit = 10 })
+        local ids = {}
+        for id in stream do
+            ids[#ids + 1] = id
+        end
+        return stream.cursor, ids
+    end,
+    lookup_subject_ids = function(engine)
+        local names = {}
+        for id in engine:lookup_subject_ids("document:plan", "view", "user", { context = CONTEXT }) do
+            names[#names + 1] = id
+        end
+        return names
+    end,
     lookup_resources_refused = function(engine)
         assert(not engine:lookup_resources("document", "sign", "user:cy"))
     end,

@@ -20,6 +20,12 @@ local READS = {
     lookup_subjects = function(engine, options)
         return (assert(engine:lookup_subjects("document:plan", "owner", "user", options)):next())
     end,
+    lookup_resource_ids = function(engine, options)
+        return (assert(engine:lookup_resource_ids("document", "owner", "user:ana", options)):next())
+    end,
+    lookup_subject_ids = function(engine, options)
+        return (assert(engine:lookup_subject_ids("document:plan", "owner", "user", options)):next())
+    end,
     expand = function(engine, options) return tostring(assert(engine:expand("document:plan", "view", options))) end,
     explain = function(engine, options)
         return tostring(assert(engine:explain("document:plan", "view", "user:ana", options)))
