@@ -28,7 +28,7 @@ with licet.open() as engine:
         "group:eng#member@user:bo",
     )
 
-    print("bo reads:", [found.resource_id for found in engine.lookup_resources("document", "read", "user:bo")])
+    print("bo reads:", list(engine.lookup_resource_ids("document", "read", "user:bo")))
     print("readers of plan:", sorted(found.subject_id for found in engine.lookup_subjects("document:plan", "read", "user")))
     for found in engine.lookup_subjects("document:memo", "read", "user"):
         print("readers of memo:", found.subject_id, "but", [excluded.subject_id for excluded in found.excluded])
