@@ -150,10 +150,8 @@ end
 
 local function look_up(user)
   local ids = {}
-  for id, result in assert(engine:lookup_resources("document", "view", user)) do
-    if result.allowed then
-      ids[#ids + 1] = id
-    end
+  for id in assert(engine:lookup_resource_ids("document", "view", user)) do
+    ids[#ids + 1] = id
   end
   return ids
 end

@@ -46,10 +46,8 @@ else
 
   function calls.lookup(q)
     local found = {}
-    for id, result in assert(engine:lookup_resources(q[1], q[2], q[3], options)) do
-      if result.allowed then
-        found[#found + 1] = id
-      end
+    for id in assert(engine:lookup_resource_ids(q[1], q[2], q[3], options)) do
+      found[#found + 1] = id
     end
     return found
   end

@@ -15,7 +15,6 @@ from world import World
 # A loaded machine may keep a thread waiting for longer than the defaults allow, which would end the comparison.
 PATIENCE = {"check_timeout_ms": 10_000, "wait_timeout_ms": 60_000}
 LEVELS = {FULL: licet.FULL}
-HAS = licet.Permissionship.HAS_PERMISSION
 
 
 class LicetInPython(InPython):
@@ -49,8 +48,7 @@ class LicetInPython(InPython):
 
     def look_up(self, resource_type: str, permission: str, subject: str, **options: Any) -> list[str]:
         assert self.engine is not None
-        found = self.engine.lookup_resources(resource_type, permission, subject, **options)
-        return [one.resource_id for one in found if one.permissionship == HAS]
+        return list(self.engine.lookup_resource_ids(resource_type, permission, subject, **options))
 
     @staticmethod
     def arguments(request: Request) -> tuple[Any, ...]:
