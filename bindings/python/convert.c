@@ -110,7 +110,7 @@ bool positive_from_py(module_state *state, PyObject *value, const char *what, li
 
     if (value == NULL || value == Py_None)
         return true;
-    if (!PyLong_Check(value)) {
+    if (PyBool_Check(value) || !PyLong_Check(value)) {
         PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s", what, Py_TYPE(value)->tp_name);
         return false;
     }

@@ -164,6 +164,7 @@ def test_options_of_postgres_have_a_range(option, value, message):
         ("replica_uri", 5, "replica_uri must be a str, not int"),
         ("require_tls", 1, "require_tls must be a bool, not int"),
         ("wait_timeout_ms", 2.5, "wait_timeout_ms must be an int, not float"),
+        ("wait_timeout_ms", True, "wait_timeout_ms must be an int, not bool"),
         ("log", "stderr", "log must be callable, not str"),
     ],
 )
