@@ -177,7 +177,16 @@ static void free_ranges(lic_ranges *ranges, lic_attributes *attributes)
     release_ranges(attributes->memory, ranges);
 }
 
-void lic_base_free(lic_base *base)
+lic_base *lic_base_new(lic_attributes *attributes)
+{
+    lic_base *base = lic_alloc_zero(attributes->memory, sizeof *base);
+
+    if (base != NULL)
+        base->attributes = attributes;
+    return base;
+}
+
+static void free_directories(lic_base *base)
 {
     for (int direction = LIC_FORWARD; direction <= LIC_REVERSE; direction++) {
         lic_directory *directory = atomic_load_explicit(&base->directions[direction], memory_order_relaxed);
@@ -188,4 +197,12 @@ void lic_base_free(lic_base *base)
             free_ranges(atomic_load_explicit(&directory->slots[i], memory_order_relaxed), base->attributes);
         release_directory(base->attributes->memory, directory);
     }
+}
+
+void lic_base_free(lic_base *base)
+{
+    if (base == NULL)
+        return;
+    free_directories(base);
+    lic_free(base->attributes->memory, base, sizeof *base);
 }

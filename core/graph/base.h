@@ -50,6 +50,9 @@ bool lic_base_change(lic_base *base, lic_epochs *epochs, lic_direction direction
                      const lic_piece_place *place, const lic_piece_change *changes, size_t count);
 /* Bytes of the largest piece. The merge's. */
 size_t lic_base_largest_piece(const lic_base *base);
-void   lic_base_free(lic_base *base);
+
+/* NULL: out of memory. The attributes, whose memory it takes, must outlive it. */
+lic_base *lic_base_new(lic_attributes *attributes);
+void      lic_base_free(lic_base *base); /* NULL is fine */
 
 #endif

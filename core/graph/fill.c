@@ -1,5 +1,5 @@
-/* Filling an empty graph: all its edges at once, straight into the base. They are sorted into ranges, then within each,
- * which is a fraction of what as many changes of the delta, and their merge, take in time and memory. */
+/* Filling a graph: all its edges at once, straight into a new base. They are sorted into ranges, then within each, which
+ * is a fraction of what as many changes of the delta, and their merge, take in time and memory. */
 #include "base/clock.h"
 #include "merge.h"
 
@@ -13,6 +13,7 @@
 /* One direction's edges, by range of nodes. */
 typedef struct sorter {
     lic_graph        *graph;
+    lic_base         *base; /* to be filled */
     const lic_change *changes;
     size_t            count;
     lic_direction     direction;
@@ -168,7 +169,7 @@ static bool fill_slot(const sorter *s, lic_slot slot)
         if (count == 0)
             continue;
         if (!sort_range(s, s->items + from, count) ||
-            !lic_base_change(&s->graph->base, &s->graph->epochs, s->direction, (uint32_t)(range - first), &place,
+            !lic_base_change(s->base, &s->graph->epochs, s->direction, (uint32_t)(range - first), &place,
                              s->items + from, count))
             return false;
     }
@@ -248,10 +249,10 @@ static bool leaves_room(const lic_graph *graph, size_t count, size_t lists)
 }
 
 /* *slots: those of resources are below. */
-static bool fill_base(lic_graph *graph, const lic_change *changes, size_t count, lic_slot *slots)
+static bool fill_base(lic_graph *graph, lic_base *base, const lic_change *changes, size_t count, lic_slot *slots)
 {
-    sorter    forward = { .graph = graph, .changes = changes, .count = count, .direction = LIC_FORWARD };
-    sorter    reverse = { .graph = graph, .changes = changes, .count = count, .direction = LIC_REVERSE };
+    sorter    forward = { graph, base, changes, count, .direction = LIC_FORWARD };
+    sorter    reverse = { graph, base, changes, count, .direction = LIC_REVERSE };
     bool      apart   = count >= MANY && !graph->no_threads && leaves_room(graph, count, 2);
     pthread_t thread;
 
@@ -267,13 +268,39 @@ static bool fill_base(lic_graph *graph, const lic_change *changes, size_t count,
 
 /* -------------------------------------------------------------------- the whole */
 
-/* Has nothing ever been written that is still known? Then no reader asks the base, whatever it has pinned. */
-static bool is_untouched(const lic_graph *graph, const lic_delta *delta)
+/* What takes the place of the graph's, and nobody has seen yet. */
+typedef struct filling {
+    lic_base  *base;
+    lic_delta *delta; /* about it */
+    lic_slot   slots;
+} filling;
+
+static void end_filling(lic_graph *graph, filling *f)
 {
-    return delta->base != &graph->base && atomic_load(&graph->merge.stage) == LIC_MERGE_IDLE &&
-           atomic_load_explicit(&delta->log_count, memory_order_relaxed) == 0 &&
-           atomic_load(&graph->base.directions[LIC_FORWARD]) == NULL &&
-           atomic_load(&graph->base.directions[LIC_REVERSE]) == NULL;
+    lic_base_free(f->base);
+    lic_delta_free(f->delta);
+    lic_epoch_unreserve(&graph->epochs);
+    lic_epoch_unreserve(&graph->epochs);
+}
+
+/* With room to retire what it takes the place of. */
+static bool begin_filling(lic_graph *graph, filling *f)
+{
+    const uint64_t head = atomic_load_explicit(&graph->head, memory_order_relaxed);
+
+    *f = (filling){ .base = NULL };
+    if (!lic_epoch_reserve(&graph->epochs))
+        return false;
+    if (!lic_epoch_reserve(&graph->epochs)) {
+        lic_epoch_unreserve(&graph->epochs);
+        return false;
+    }
+    f->base  = lic_base_new(&graph->attributes);
+    f->delta = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, head + 1);
+    if (f->base != NULL && f->delta != NULL)
+        return true;
+    end_filling(graph, f);
+    return false;
 }
 
 static bool only_adds(const lic_change *changes, size_t count)
@@ -285,60 +312,140 @@ static bool only_adds(const lic_change *changes, size_t count)
     return i == count && count > 0;
 }
 
-/* Nobody has seen it. */
-static void empty_base(lic_graph *graph)
-{
-    lic_base_free(&graph->base);
-    atomic_store(&graph->base.directions[LIC_FORWARD], NULL);
-    atomic_store(&graph->base.directions[LIC_REVERSE], NULL);
-}
-
 static void release_delta(void *context, void *thing)
 {
     (void)context;
     lic_delta_free(thing);
 }
 
-/* Everything is in place: what is seen from here on is the base. */
-static void publish(lic_graph *graph, lic_delta *next, lic_slot slots, size_t count)
+static void release_base(void *context, void *thing)
 {
-    lic_delta *old  = atomic_load_explicit(&graph->delta, memory_order_relaxed);
-    uint64_t   head = atomic_load_explicit(&graph->head, memory_order_relaxed);
+    (void)context;
+    lic_base_free(thing);
+}
 
-    next->base         = &graph->base;
-    next->shared       = true;
-    next->filled       = head + 1;
-    next->filled_slots = slots;
-    graph->had_edges   = true;
-    atomic_init(&next->horizon, atomic_load_explicit(&old->horizon, memory_order_relaxed));
+/* Everything is in place: what is seen from here on is the new base. Lets go of the changes' attributes. */
+static void publish(lic_graph *graph, const filling *f, const lic_change *changes, size_t count)
+{
+    lic_delta *old_delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    lic_base  *old_base  = graph->base;
+    uint64_t   head      = atomic_load_explicit(&graph->head, memory_order_relaxed);
+
+    f->delta->base   = f->base;
+    f->delta->shared = true;
+    graph->base      = f->base;
+    graph->had_edges = true;
     atomic_fetch_add_explicit(&graph->edges, count, memory_order_relaxed);
-    atomic_store_explicit(&graph->merge.largest_piece, lic_base_largest_piece(&graph->base), memory_order_relaxed);
+    atomic_store_explicit(&graph->merge.largest_piece, lic_base_largest_piece(f->base), memory_order_relaxed);
     lic_history_mark_superseded(&graph->history, head, lic_monotonic_ms());
-    atomic_store(&graph->delta, next);
+    atomic_store(&graph->delta, f->delta);
     atomic_store(&graph->head, head + 1);
-    graph->merge.grace = lic_epoch_retire(&graph->epochs, release_delta, NULL, old);
+    atomic_store(&graph->horizon, atomic_load(&f->delta->horizon));
+    lic_epoch_retire(&graph->epochs, release_base, NULL, old_base);
+    graph->merge.grace = lic_epoch_retire(&graph->epochs, release_delta, NULL, old_delta);
+    for (size_t i = 0; i < count; i++)
+        lic_attributes_release(&graph->attributes, changes[i].attribute);
+    lic_epoch_reclaim(&graph->epochs);
+}
+
+/* Has nothing ever been written that is still known? */
+static bool is_untouched(const lic_graph *graph, const lic_delta *delta)
+{
+    return delta->base != graph->base && atomic_load(&graph->merge.stage) == LIC_MERGE_IDLE &&
+           atomic_load_explicit(&delta->log_count, memory_order_relaxed) == 0;
 }
 
 bool lic_graph_fill(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision)
 {
-    const uint64_t head = atomic_load_explicit(&graph->head, memory_order_relaxed);
-    lic_delta     *next;
-    lic_slot       slots;
+    const lic_delta *delta = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    filling          f;
 
-    if (!is_untouched(graph, atomic_load_explicit(&graph->delta, memory_order_relaxed)) || !only_adds(changes, count) ||
-        !leaves_room(graph, count, 1) || !lic_epoch_reserve(&graph->epochs))
+    if (!is_untouched(graph, delta) || !only_adds(changes, count) || !leaves_room(graph, count, 1) ||
+        !begin_filling(graph, &f))
         return false;
-    next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, head + 1);
-    if (next == NULL || !fill_base(graph, changes, count, &slots)) {
-        lic_delta_free(next);
-        empty_base(graph);
-        lic_epoch_unreserve(&graph->epochs);
+    if (!fill_base(graph, f.base, changes, count, &f.slots)) {
+        end_filling(graph, &f);
         return false;
     }
-    publish(graph, next, slots, count);
-    for (size_t i = 0; i < count; i++)
-        lic_attributes_release(&graph->attributes, changes[i].attribute);
-    lic_epoch_reclaim(&graph->epochs);
-    *revision = head + 1;
+    *revision             = f.delta->settled;
+    f.delta->filled       = f.delta->settled;
+    f.delta->filled_slots = f.slots;
+    atomic_init(&f.delta->horizon, atomic_load_explicit(&delta->horizon, memory_order_relaxed));
+    publish(graph, &f, changes, count);
+    return true;
+}
+
+/* -------------------------------------------------------------------- once more */
+
+/* Has it all in the base, and nothing else? */
+static bool is_settled(const lic_graph *graph, const lic_delta *delta)
+{
+    return delta->base == graph->base && atomic_load(&graph->merge.stage) == LIC_MERGE_IDLE &&
+           atomic_load_explicit(&delta->log_count, memory_order_relaxed) == 0 && atomic_load(&delta->past) == NULL;
+}
+
+static bool append_slot(lic_graph *graph, const lic_snapshot *head, lic_slot slot, lic_change *all, size_t *count,
+                        size_t most)
+{
+    lic_arena arena;
+    lic_scan *scan;
+    lic_edge  edge;
+    bool      found = true;
+    bool      done;
+
+    lic_arena_init(&arena, &graph->memory);
+    scan = lic_snapshot_scan(head, &arena, slot, NULL);
+    done = scan != NULL;
+    while (done && found) {
+        done = lic_scan_next(scan, &edge, &found) && (!found || *count < most);
+        if (done && found)
+            all[(*count)++] = (lic_change){ edge, true, lic_scan_attribute(scan) };
+    }
+    lic_arena_free(&arena);
+    return done;
+}
+
+/* What is there, behind the changes. */
+static bool append_present(lic_graph *graph, lic_change *all, size_t count, size_t most)
+{
+    const lic_directory *directory = atomic_load(&graph->base->directions[LIC_FORWARD]);
+    lic_snapshot         head;
+    bool                 done = true;
+
+    lic_snapshot_pin(graph, &head);
+    for (lic_slot slot = 0; directory != NULL && slot < directory->count && done; slot++)
+        done = append_slot(graph, &head, slot, all, &count, most);
+    lic_snapshot_unpin(&head);
+    return done && count == most;
+}
+
+static bool fill_with_all(lic_graph *graph, filling *f, const lic_change *changes, size_t count, size_t total)
+{
+    lic_change *all = lic_alloc_array(&graph->memory, total, sizeof *all);
+    bool        done;
+
+    if (all == NULL)
+        return false;
+    memcpy(all, changes, count * sizeof *all);
+    done = append_present(graph, all, count, total) && fill_base(graph, f->base, all, total, &f->slots);
+    lic_free(&graph->memory, all, total * sizeof *all);
+    return done;
+}
+
+bool lic_graph_refill(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision)
+{
+    const lic_delta *delta   = atomic_load_explicit(&graph->delta, memory_order_relaxed);
+    const size_t     present = (size_t)atomic_load_explicit(&graph->edges, memory_order_relaxed);
+    filling          f;
+
+    if (!is_settled(graph, delta) || !only_adds(changes, count) || count > SIZE_MAX - present ||
+        !leaves_room(graph, present + count, 2) || !begin_filling(graph, &f))
+        return false;
+    if (!fill_with_all(graph, &f, changes, count, present + count)) {
+        end_filling(graph, &f);
+        return false;
+    }
+    *revision = f.delta->settled;
+    publish(graph, &f, changes, count);
     return true;
 }

@@ -52,7 +52,6 @@ static void init_plain_parts(lic_graph *graph, const lic_graph_options *options)
     graph->seed = (lic_edge_seed){ lic_random_key() | 1, lic_random_key() | 1 };
     lic_history_init(&graph->history, window > 0 ? window : DEFAULT_WINDOW_MS);
     lic_attributes_init(&graph->attributes, &graph->memory, options);
-    graph->base.attributes = &graph->attributes;
     if (options != NULL) {
         graph->min_history_changes = options->min_history_changes;
         graph->merge_changes       = options->merge_changes;
@@ -72,8 +71,9 @@ lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_g
     if (!lic_epochs_init(&graph->epochs, &graph->memory))
         goto no_epochs;
     lic_nodes_init(&graph->nodes, &graph->memory, &graph->epochs);
-    delta = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, 0);
-    if (delta == NULL || !lic_mutex_init(&graph->lock))
+    delta       = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, 0);
+    graph->base = lic_base_new(&graph->attributes);
+    if (delta == NULL || graph->base == NULL || !lic_mutex_init(&graph->lock))
         goto no_delta;
     delta->shared = true;
     delta->base   = &lic_base_nothing; /* while the base is filled or merged into for the first time */
@@ -81,6 +81,7 @@ lic_graph *lic_graph_new(lic_memory *memory, const lic_names *names, const lic_g
     return graph;
 no_delta:
     lic_delta_free(delta);
+    lic_base_free(graph->base);
     lic_epochs_free(&graph->epochs);
 no_epochs:
     lic_free(memory, graph->block, BLOCK_SIZE);
@@ -98,7 +99,7 @@ void lic_graph_free(lic_graph *graph)
         return;
     lic_merge_end(graph);
     lic_delta_free(atomic_load(&graph->delta));
-    lic_base_free(&graph->base);
+    lic_base_free(graph->base);
     lic_nodes_free(&graph->nodes);
     lic_chunks_free(&graph->slots, &graph->memory, sizeof(lic_slot_state));
     lic_epochs_free(&graph->epochs);

@@ -269,6 +269,12 @@ bool lic_graph_apply(lic_graph *graph, const lic_change *changes, size_t count, 
  * no. */
 bool lic_graph_fill(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision);
 
+/* Under the lock. For a graph with edges, after lic_graph_apply() found no memory for changes that only add edges which
+ * are not there, and gave up all history for it: makes a new base of the old one's edges and these. That takes 100 bytes
+ * for each of both, in place of 256 for each change. false: memory is too short for that too, an edge is there twice, or
+ * a reader keeps the graph from being merged; nothing was changed. */
+bool lic_graph_refill(lic_graph *graph, const lic_change *changes, size_t count, uint64_t *revision);
+
 /* The newest and the oldest revision that can be read. Any thread. */
 uint64_t lic_graph_head(const lic_graph *graph);
 uint64_t lic_graph_oldest(const lic_graph *graph);

@@ -174,8 +174,7 @@ static bool merge_range(lic_graph *graph, const lic_range_entry *range, change_l
     if (list->count == 0)
         return true;
     lic_piece_sort(list->items, list->count);
-    if (!lic_base_change(&graph->base, &graph->epochs, range->direction, range->range, &place, list->items,
-                         list->count))
+    if (!lic_base_change(graph->base, &graph->epochs, range->direction, range->range, &place, list->items, list->count))
         return false;
     lic_epoch_reclaim(&graph->epochs);
     return true;
@@ -314,7 +313,7 @@ static bool make_next(lic_graph *graph)
     merge->next = lic_delta_new(&graph->attributes, &graph->epochs, &graph->seed, merge->settled);
     if (merge->next == NULL)
         return false;
-    merge->next->base = &graph->base;
+    merge->next->base = graph->base;
     past              = make_past(graph);
     merge->horizon    = past == NULL ? merge->settled : merge->horizon;
     keep_filled(merge);
@@ -398,7 +397,7 @@ static bool run(lic_graph *graph, uint64_t patience_ms, bool locked)
     bool       ready = wait_for_readers(graph, merge->grace, patience_ms) && merge_base(graph) && make_next(graph);
     bool       done;
 
-    atomic_store_explicit(&merge->largest_piece, lic_base_largest_piece(&graph->base), memory_order_relaxed);
+    atomic_store_explicit(&merge->largest_piece, lic_base_largest_piece(graph->base), memory_order_relaxed);
     if (ready && locked)
         swap_deltas(graph);
     else if (ready)

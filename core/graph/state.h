@@ -42,7 +42,7 @@ typedef struct lic_merge {
 struct lic_graph {
     /* What readers load; it changes rarely. */
     _Atomic(lic_delta *) delta;
-    lic_base             base;
+    lic_base            *base; /* owned; another one only while no merge runs */
     lic_edge_seed        seed;
     lic_epochs           epochs;
     lic_attributes       attributes;

@@ -164,7 +164,8 @@ static licet_status commit(lic_memory_store *m, lic_store_import *import, lic_st
     import->numbers         = NULL; /* nothing more will be added */
     import->number_capacity = 0;
     if (!lic_graph_fill(m->graph, import->changes, import->count, &outcome->revision) &&
-        !lic_memory_change_graph(m, import->changes, import->count, &outcome->revision))
+        !lic_memory_change_graph(m, import->changes, import->count, &outcome->revision) &&
+        !lic_graph_refill(m->graph, import->changes, import->count, &outcome->revision))
         return lic_fail_memory(error);
     if (record != NULL)
         record->record = (lic_import_record){ import->piece->after, import->piece->is_last };

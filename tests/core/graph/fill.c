@@ -359,6 +359,118 @@ static void without_memory_nothing_has_happened(void **state)
     assert_true(failed > 20);
 }
 
+/* ------------------------------------------------------------------ once more */
+
+static bool refill(lic_graph *graph, const lic_change *changes, size_t count)
+{
+    uint64_t before   = lic_graph_head(graph);
+    uint64_t revision = 0;
+    bool     filled;
+
+    lic_graph_lock(graph);
+    filled = lic_graph_refill(graph, changes, count, &revision);
+    lic_graph_unlock(graph);
+    assert_int_equal(revision, filled ? before + 1 : 0);
+    assert_int_equal(lic_graph_head(graph), filled ? before + 1 : before);
+    return filled;
+}
+
+static void a_graph_with_edges_gets_more_at_once_like_by_changes(void **state)
+{
+    static lic_change plain[EDGES];
+    static lic_change changes[EDGES];
+
+    (void)state;
+    for (uint64_t seed = 11; seed <= 15; seed++) {
+        const size_t count = make_edges(plain, seed);
+        const size_t part  = count / (seed - 9);
+        lic_snapshot before;
+        lic_snapshot again;
+        world        w;
+        world        other;
+
+        world_open(&w, no_threads);
+        world_open(&other, no_threads);
+        give_attributes(other.graph, plain, changes, count);
+        write_all(other.graph, changes, count);
+        give_attributes(w.graph, plain, changes, count);
+        write_all(w.graph, changes, part);
+        assert_true(lic_graph_merge_all(w.graph));
+        lic_snapshot_pin(w.graph, &before);
+        assert_true(refill(w.graph, changes + part, count - part));
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(caveat_at(&before, plain[i].edge), i < part ? plain[i].attribute : ABSENT);
+        lic_snapshot_unpin(&before);
+        assert_int_equal(lic_graph_oldest(w.graph), 2);
+        assert_int_equal(lic_snapshot_pin_at(w.graph, 1, &again), LIC_PIN_EXPIRED);
+        check_same(&w, &other, plain, count);
+        for (size_t i = 0; i < count; i += 3) { /* and lives on like it */
+            write_one(w.graph, unset(plain[i].edge));
+            write_one(other.graph, unset(plain[i].edge));
+        }
+        check_same(&w, &other, plain, count);
+        assert_true(lic_graph_merge_all(w.graph));
+        check_same(&w, &other, plain, count);
+        world_close(&w);
+        world_close(&other);
+    }
+}
+
+static void more_at_once_is_refused_where_it_is_not_only_more(void **state)
+{
+    const lic_edge e = edge(OWNER, 1, USER, 1);
+    const lic_edge f = edge(OWNER, 2, USER, 1);
+    world          w;
+
+    (void)state;
+    world_open(&w, no_threads);
+    assert_false(refill(w.graph, (lic_change[]){ set(e) }, 1)); /* nothing is there */
+    write_one(w.graph, set(e));
+    assert_false(refill(w.graph, (lic_change[]){ set(f) }, 1)); /* not merged */
+    assert_true(lic_graph_merge(w.graph));
+    assert_false(refill(w.graph, (lic_change[]){ set(f) }, 1)); /* there is history */
+    assert_true(lic_graph_merge_all(w.graph));
+    assert_false(refill(w.graph, (lic_change[]){ set(e) }, 1)); /* it is there */
+    assert_false(refill(w.graph, (lic_change[]){ unset(e) }, 1));
+    assert_true(refill(w.graph, (lic_change[]){ set(f) }, 1));
+    assert_true(has_now(w.graph, e));
+    assert_true(has_now(w.graph, f));
+    assert_int_equal(sizes_of(w.graph).edges, 2);
+    world_close(&w);
+}
+
+static void without_memory_for_more_nothing_has_happened(void **state)
+{
+    static lic_change plain[EDGES];
+    static lic_change changes[EDGES];
+    const size_t      count  = make_edges(plain, 9) / 8;
+    bool              filled = false;
+    size_t            failed = 0;
+
+    (void)state;
+    for (size_t n = 0; !filled; n++) {
+        world w;
+
+        world_open(&w, no_threads);
+        give_attributes(w.graph, plain, changes, count);
+        write_all(w.graph, changes, count / 2);
+        assert_true(lic_graph_merge_all(w.graph));
+        fail_next(&w.source, n);
+        filled = refill(w.graph, changes + count / 2, count - count / 2);
+        fail_next(&w.source, SIZE_MAX / 2);
+        failed += !filled;
+        if (!filled) {
+            assert_int_equal(sizes_of(w.graph).edges, count / 2);
+            write_all(w.graph, changes + count / 2, count - count / 2);
+        }
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(caveat_now(w.graph, plain[i].edge), plain[i].attribute);
+        assert_int_equal(sizes_of(w.graph).edges, count);
+        world_close(&w);
+    }
+    assert_true(failed > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +481,9 @@ int main(void)
         cmocka_unit_test(it_refuses_what_apply_has_to_do),
         cmocka_unit_test(many_are_all_there),
         cmocka_unit_test(without_memory_nothing_has_happened),
+        cmocka_unit_test(a_graph_with_edges_gets_more_at_once_like_by_changes),
+        cmocka_unit_test(more_at_once_is_refused_where_it_is_not_only_more),
+        cmocka_unit_test(without_memory_for_more_nothing_has_happened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void a_graph_that_can_not_be_made_leaves_nothing(void **state)
         lic_graph_free(graph);
         assert_int_equal(source.counts->live_blocks, 0);
     }
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
 }
 
 /* History is worth less than a write: at the limit it goes first. */
