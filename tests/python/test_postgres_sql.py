@@ -478,7 +478,7 @@ def test_limits_hold_at_one_over_and_not_before(db):
     db.write(preconditions=conditions)
     with refused(db, "LZ007", "TOO_MANY_PRECONDITIONS_IN_REQUEST"):
         db.write(preconditions=conditions * 2)
-    room = 25000 - len("limits") - len('{"word": ""}')
+    room = 24970  # the rest of 25000 are tags and sizes of protobuf messages, "limits" and "word"
     db.write('document:plan#viewer@user:tom[limits:{"word": "%s"}]' % ("x" * room))
     with refused(db, "LZ007", "MAX_RELATIONSHIP_CONTEXT_SIZE"):
         db.write('document:plan#viewer@user:tom[limits:{"word": "%s"}]' % ("x" * (room + 1)))
@@ -806,6 +806,14 @@ def test_more_than_the_limit_is_refused_and_nothing_is_deleted(db):
     assert db.rows() == 3
     db.write("document:d0#viewer@user:tom[expiration:2001-02-03T04:05:06Z]")
     assert db.delete({"resource_type": "document"}, limit=2)["deleted"] == 3  # the expired is not counted, but deleted
+
+
+@pytest.mark.parametrize(("limit", "deleted"), [("100.0", 3), ("1e2", 3), ("3.00", 3), ("-0.0", 3), ("0.0", 3)])
+def test_a_whole_number_is_one_however_it_is_written(db, limit, deleted):
+    db.write(*documents(3))
+    request = '{"filter": {"resource_type": "document"}, "limit": ' + limit + "}"
+    assert len(db.run("SELECT {s}.read(%s)", request)) == deleted
+    assert db.one("SELECT {s}.delete(%s)", request)["deleted"] == deleted
 
 
 @pytest.mark.parametrize("limit", [-1, 0.5, "1", True])
@@ -1390,6 +1398,24 @@ def record(operation: str, text: str, **more: Any) -> dict[str, Any]:
     names = [*object.split(":"), relation, *subject.split(":")]
     keys = ["resource_type", "resource_id", "relation", "subject_type", "subject_id"]
     return {"operation": operation, "relationship": dict(zip(keys, names), **more)}
+
+
+def test_an_engine_s_write_is_refused_in_another_store_and_where_the_store_s_mark_is_gone(store, db):
+    mark = db.one("SELECT store FROM {s}.meta")
+    request = json.dumps({"updates": [record("touch", "document:plan#viewer@user:tom")]})
+
+    def write(mark):
+        return db.run("SELECT schema FROM {s}._write(%s, 1, NULL, %s)", request, mark)
+
+    assert write(mark) == write(None) == [(1,)]
+    with refused(db, "LZ003", "1") as refusal:
+        write(uuid.uuid4())
+    assert refusal.message == "the store is another one, or has another past"
+    db.begin()
+    db.run("SELECT set_config('licet.writer', %s, true)", store.schema)
+    db.run("DELETE FROM {s}.meta")
+    with refused(db, "LZ003", "1"):
+        write(mark)
 
 
 def test_an_engine_s_write_returns_its_snapshot_and_leaves_its_request(db, other):

@@ -100,7 +100,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     found bigint := {schema}._in_force();
 BEGIN
-    IF store <> (SELECT m.store FROM {schema}.meta m) OR
+    IF store IS NOT NULL AND store IS DISTINCT FROM (SELECT m.store FROM {schema}.meta m) OR
        timeline <> left(pg_walfile_name(pg_current_wal_lsn()), 8) THEN
         PERFORM {schema}._fail('LZ003', 'the store is another one, or has another past', found::text);
     END IF;

@@ -59,7 +59,7 @@ END $$;
 CREATE OR REPLACE FUNCTION {schema}._erase_all(request jsonb, now timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     f    {schema}._filter := {schema}._filter_of(request -> 'filter');
-    most bigint            := nullif((request ->> 'limit')::bigint, 0);
+    most bigint            := {schema}._limit_of(request);
 BEGIN
     IF most IS NULL OR (request ->> 'allow_partial')::boolean THEN
         RETURN (SELECT e.deleted FROM {schema}._erase(f, most, now) e);

@@ -1,5 +1,6 @@
 -- Judging what applications send: shapes (schema.md 7, validation-files.md 2), and relationships against the schema in
--- force (schema.md 15a). What the engine sends it has judged itself, more finely; where this differs it is stricter.
+-- force (schema.md 15a). What the engine sends it has judged itself, more finely; where this differs it is stricter. It
+-- must never be laxer: an engine that follows answers nothing while there is a row that it can't read.
 -- "^" and "$" are the ends of the text here, newlines are characters like others.
 
 CREATE OR REPLACE FUNCTION {schema}._is_type(value text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -75,14 +76,16 @@ BEGIN
     RETURN nullif(metadata, '{}')::text::json;
 END $$;
 
--- The engine reads it as doubles, nested 64 deep at most, with 1024 keys of an object at most.
+-- The engine reads it as doubles of at most 1023 characters (jsonb spells 1e-1000 out), nested 64 deep at most, with
+-- 1024 keys of an object at most.
 CREATE OR REPLACE FUNCTION {schema}._require_json(value jsonb, field text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT FROM jsonb_path_query(value, 'strict $.**{64 to last}')) THEN
+    IF EXISTS (SELECT FROM jsonb_path_query(value, 'strict $.**{64 to last} ? (@.type() == "object" || '
+                                                   '@.type() == "array")')) THEN
         PERFORM {schema}._fail('LZ007', field || ': nested deeper than 64', 'JSON_NESTING');
     END IF;
     IF EXISTS (SELECT FROM jsonb_path_query(value, 'strict $.** ? (@.type() == "number")') n
-                   WHERE abs(n::numeric) > 1.7976931348623157e308) THEN
+                   WHERE octet_length(n::text) > 1023 OR abs(n::numeric) >= 1.797693134862315807e308) THEN
         PERFORM {schema}._refuse(field || ': a number is out of the range of doubles');
     END IF;
     IF EXISTS (SELECT FROM jsonb_path_query(value, 'strict $.** ? (@.type() == "object")') o
@@ -155,6 +158,44 @@ BEGIN
     RETURN jsonb_build_object('caveat_name', part[1], 'caveat_context', part[2], 'expiration', part[3]);
 END $$;
 
+-- Of a field of a protobuf message that holds so many: those, their number, and a tag.
+CREATE OR REPLACE FUNCTION {schema}._field_bytes(held bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN held + CASE WHEN held < 128 THEN 2 WHEN held < 16384 THEN 3 WHEN held < 2097152 THEN 4 ELSE 5 END;
+END $$;
+
+-- What an object or a list takes as google.protobuf.Struct or ListValue, by which SpiceDB and the engine limit contexts.
+-- The caller bounds the depth.
+CREATE OR REPLACE FUNCTION {schema}._wire_bytes(container jsonb) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    is_object boolean := jsonb_typeof(container) = 'object';
+BEGIN
+    RETURN (SELECT coalesce(sum({schema}._field_bytes(CASE
+                                    WHEN is_object THEN {schema}._field_bytes(octet_length(s.key)) +
+                                                        {schema}._field_bytes(s.bytes)
+                                    ELSE s.bytes END)), 0)
+        FROM (SELECT m.key, CASE jsonb_typeof(m.value)
+                                WHEN 'number' THEN 9
+                                WHEN 'string' THEN {schema}._field_bytes(octet_length(m.value #>> '{}'))
+                                WHEN 'object' THEN {schema}._field_bytes({schema}._wire_bytes(m.value))
+                                WHEN 'array'  THEN {schema}._field_bytes({schema}._wire_bytes(m.value))
+                                ELSE 2 END AS bytes
+                  FROM (SELECT o.key, o.value
+                            FROM jsonb_each(CASE WHEN is_object THEN container ELSE '{}' END) o
+                        UNION ALL
+                        SELECT NULL, l.value
+                            FROM jsonb_array_elements(CASE WHEN is_object THEN '[]' ELSE container END) l) m) s);
+END $$;
+
+-- Are caveat and context too large together? A value takes no more than four bytes for each of its text (lists of
+-- numbers do, nearly), so most need not be measured.
+CREATE OR REPLACE FUNCTION {schema}._is_large(caveat text, context jsonb) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN 4 * octet_length(context::text) + octet_length(caveat) > 24900 AND
+           {schema}._field_bytes(octet_length(caveat)) + {schema}._field_bytes({schema}._wire_bytes(context)) > 25000;
+END $$;
+
 CREATE OR REPLACE FUNCTION {schema}._context_of(relationship jsonb, caveat text, field text) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -174,11 +215,11 @@ BEGIN
     IF jsonb_typeof(context) <> 'object' THEN
         PERFORM {schema}._refuse(field || ': the caveat''s context is not a JSON object');
     END IF;
-    IF octet_length(caveat) + octet_length(context::text) > 25000 THEN
+    PERFORM {schema}._require_json(context, field);
+    IF {schema}._is_large(caveat, context) THEN
         PERFORM {schema}._fail('LZ007', field || ': caveat and context are more than the 25000 bytes allowed',
                                'MAX_RELATIONSHIP_CONTEXT_SIZE');
     END IF;
-    PERFORM {schema}._require_json(context, field);
     RETURN nullif(context, '{}');
 END $$;
 
@@ -364,9 +405,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- A number, or a text that is one; NULL for what is neither.
+-- A number, or a text that is one, of at most 1023 characters; NULL for what is neither.
 CREATE OR REPLACE FUNCTION {schema}._number(value jsonb) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'number' OR jsonb_typeof(value) = 'string' AND
+                     octet_length(value #>> '{}') <= 1023 AND
                      (value #>> '{}') COLLATE "C" ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$'
                 THEN (value #>> '{}')::numeric END
 $$;
@@ -398,21 +440,43 @@ BEGIN
         WHEN 'double' THEN number IS NOT NULL OR kind = 'string' AND value_text IN ('Inf', '+Inf', '-Inf')
         WHEN 'bytes'  THEN kind = 'string' AND value_text COLLATE "C" ~
                            '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
-        WHEN 'duration' THEN kind = 'string' AND translate(value_text, chr(181) || chr(956), 'uu') COLLATE "C" ~
-                             '^[+-]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|ms|s|m|h))+)$'
+        WHEN 'duration' THEN kind = 'string' AND {schema}._is_duration(value_text)
         WHEN 'timestamp' THEN kind = 'string' AND {schema}._utc(value_text) IS NOT NULL
         WHEN 'ipaddress' THEN kind = 'string' AND {schema}._is_address(value_text)
         ELSE false END;
 END $$;
 
+-- As Go's time.ParseDuration: "1h1.5s", within 64 bits of nanoseconds. Parts of a nanosecond count as whole ones: what
+-- Go makes of them is that or less. Past 20 digits a fraction decides nothing.
+CREATE OR REPLACE FUNCTION {schema}._is_duration(value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    spelled text    := translate(value, chr(181) || chr(956), 'uu');
+    most    numeric := CASE WHEN value LIKE '-%' THEN 9223372036854775808 ELSE 9223372036854775807 END;
+BEGIN
+    IF spelled COLLATE "C" !~ '^[+-]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|ms|s|m|h))+)$' THEN
+        RETURN false;
+    END IF;
+    RETURN (SELECT coalesce(sum(ceil(('0' || p[1] || '.' || left(p[2], 20) || '0')::numeric *
+                                     CASE p[3] WHEN 'ns' THEN 1 WHEN 'us' THEN 1000 WHEN 'ms' THEN 1000000
+                                               WHEN 's' THEN 1000000000 WHEN 'm' THEN 60000000000
+                                               ELSE 3600000000000 END)), 0) <= most
+        FROM regexp_matches(spelled COLLATE "C", '([0-9]*)[.]?([0-9]*)(ns|us|ms|s|m|h)', 'g') p);
+END $$;
+
+-- Without a zone. Postgres' own reader takes more, such as "::1.2.3".
 CREATE OR REPLACE FUNCTION {schema}._is_address(value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    dotted CONSTANT text := '((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])([.](?!$)|$)){4}$';
+    series CONSTANT text := '([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?';
+    groups text; -- two for the dotted tail
 BEGIN
     IF strpos(value, ':') = 0 THEN
-        RETURN value COLLATE "C" ~ '^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])([.](?!$)|$)){4}$';
+        RETURN value COLLATE "C" ~ ('^' || dotted);
     END IF;
-    RETURN value COLLATE "C" ~ '^[0-9a-fA-F:.]+$' AND family(value::inet) = 6;
-EXCEPTION WHEN data_exception THEN
-    RETURN false;
+    groups := regexp_replace(value COLLATE "C", ':' || dotted, ':0:0');
+    RETURN groups COLLATE "C" ~ '^([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}$' OR
+           groups COLLATE "C" ~ ('^' || series || '::' || series || '$') AND
+           cardinality(array_remove(string_to_array(groups, ':'), '')) <= 7;
 END $$;
 
 -- ------------------------------------------------------------ filters
