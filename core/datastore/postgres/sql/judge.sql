@@ -174,12 +174,13 @@ BEGIN
                                     WHEN is_object THEN {schema}._field_bytes(octet_length(s.key)) +
                                                         {schema}._field_bytes(s.bytes)
                                     ELSE s.bytes END)), 0)
-        FROM (SELECT m.key, CASE jsonb_typeof(m.value)
-                                WHEN 'number' THEN 9
-                                WHEN 'string' THEN {schema}._field_bytes(octet_length(m.value #>> '{}'))
-                                WHEN 'object' THEN {schema}._field_bytes({schema}._wire_bytes(m.value))
-                                WHEN 'array'  THEN {schema}._field_bytes({schema}._wire_bytes(m.value))
-                                ELSE 2 END AS bytes
+        FROM (SELECT m.key, CASE WHEN m.value IN ('[]', '{}') THEN 2
+                                 WHEN jsonb_typeof(m.value) = 'number' THEN 9
+                                 WHEN jsonb_typeof(m.value) = 'string' THEN
+                                     {schema}._field_bytes(octet_length(m.value #>> '{}'))
+                                 WHEN jsonb_typeof(m.value) IN ('object', 'array') THEN
+                                     {schema}._field_bytes({schema}._wire_bytes(m.value))
+                                 ELSE 2 END AS bytes
                   FROM (SELECT o.key, o.value
                             FROM jsonb_each(CASE WHEN is_object THEN container ELSE '{}' END) o
                         UNION ALL
