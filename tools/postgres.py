@@ -3,8 +3,8 @@
 
     tools/postgres.py run [--durable] [--tcp] -- COMMAND...
 
-starts one, runs the command with LICET_TEST_POSTGRES set to its connection string, stops it, and exits with the status of
-the command. From Python:
+starts one, runs the command with LICET_TEST_POSTGRES set to its connection string and DATABASE_URL to the same as a URI,
+stops it, and exits with the status of the command. From Python:
 
     with PrivatePostgres() as server:
         licet.open(server.conninfo)
@@ -35,7 +35,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 OLDEST = 15
 USER = "licet"
@@ -265,6 +265,11 @@ class PrivatePostgres:
         return f"postgresql://{USER}@{quote(self.host, safe='')}:{self.port}/{DATABASE}"
 
     @property
+    def portable_uri(self) -> str:
+        """For those too that take what stands between slashes for a name to look up, SQLAlchemy for instance."""
+        return f"postgresql:///{DATABASE}?{urlencode({'host': self.host, 'port': self.port, 'user': USER})}"
+
+    @property
     def socket_path(self) -> Path:
         return self.folder / f".s.PGSQL.{self.port}"
 
@@ -486,7 +491,8 @@ class PrivatePostgres:
 
 def run(command: list[str], durable: bool, tcp: bool) -> int:
     with PrivatePostgres(durable=durable, tcp=tcp) as server:
-        child = subprocess.Popen(command, env={**os.environ, "LICET_TEST_POSTGRES": server.conninfo})
+        where = {"LICET_TEST_POSTGRES": server.conninfo, "DATABASE_URL": server.portable_uri}
+        child = subprocess.Popen(command, env={**os.environ, **where})
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: send(child.pid, number))
         status = child.wait()

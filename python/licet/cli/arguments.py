@@ -97,12 +97,12 @@ def page_options(command: argparse.ArgumentParser) -> None:
     context_option(command, CONTEXT_HELP)
 
 
-def relationship_arguments(command: argparse.ArgumentParser) -> None:
+def relationship_arguments(command: argparse.ArgumentParser, otherwise: str = "if none") -> None:
     command.add_argument(
         "relationships",
         nargs="*",
         metavar="RELATIONSHIP",
-        help='"document:readme#owner@user:ada"; from standard input if none and no filter',
+        help=f'"document:readme#owner@user:ada"; from standard input {otherwise}',
     )
 
 

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     command = add_command(relationships, "delete", relationships_delete, "delete relationships, all or none")
     store_options(command)
     filter_options(command)
-    relationship_arguments(command)
+    relationship_arguments(command, "if none and no filter")
 
     command = add_command(
         relationships,

@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
         "watch",
         watch,
         "print what is committed, as it is committed; with --json one document a line",
-        example="watch --db memory: --timeout 5",
+        example="watch --db postgresql:///app --timeout 60",
     )
     store_options(command)
     command.add_argument("--since", metavar="TOKEN", help="what was committed after it; by default from now on")
