@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import licet as module
 import pytest
 from conftest import RELATIONSHIPS, SCHEMA
 from test_cli import WORLD, licet
@@ -74,7 +75,6 @@ def test_lookup_resources_in_json(folder):
     answer = json.loads(output)
     assert (status, errors) == (0, "")
     assert answer.pop("token")
-    assert answer.pop("cursor")
     assert sorted(answer["resources"], key=lambda found: found["resource_id"])[1] == {
         "resource_id": "b",
         "permissionship": "CONDITIONAL",
@@ -225,6 +225,25 @@ def test_schema_diff_needs_two_schemas(folder):
         "",
         "nowhere.zed: error: No such file or directory\n",
     )
+
+
+def test_schema_read_prints_the_schema_of_a_store(folder):
+    status, output, errors = licet(folder, "schema", "read", "--file", "world.yaml")
+    assert (status, output, errors) == (0, module.Schema.parse(SCHEMA).format() + "\n", "")
+    status, told, _ = licet(folder, "schema", "read", "--json", "--file", "world.yaml")
+    assert (status, json.loads(told)) == (0, {"schema": output})
+
+
+def test_schema_write_is_refused_what_relationships_forbid(folder):
+    command = ("schema", "write", "--file", "world.yaml")
+    assert licet(folder, *command, "after.zed") == (0, "schema written\n", "")
+    assert set(json.loads(licet(folder, *command, "--json", "after.zed")[1])) == {"token"}
+    (folder / "without.zed").write_text(SCHEMA.replace("  relation banned: user\n", "").replace(" - banned", ""))
+    status, output, errors = licet(folder, *command, "without.zed")
+    assert (status, output) == (2, "")
+    assert "banned" in errors
+    status, output, errors = licet(folder, *command, "nowhere.zed")
+    assert (status, output, errors) == (2, "", "nowhere.zed: error: No such file or directory\n")
 
 
 def test_schema_impact_says_what_would_change(folder):

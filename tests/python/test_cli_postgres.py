@@ -40,6 +40,18 @@ def test_migrate_says_whether_there_was_anything_to_do(tmp_path, postgres_uri, p
     assert licet(tmp_path, "migrate", "--dry-run", *where) == (0, "", "")
 
 
+def test_a_schema_is_written_and_read_back(tmp_path, db):
+    (tmp_path / "schema.zed").write_text(SCHEMA)
+    canonical = module.Schema.parse(SCHEMA).format() + "\n"
+    assert licet(tmp_path, "schema", "read", *db)[0] == 2
+    assert licet(tmp_path, "schema", "write", *db, "schema.zed") == (0, "schema written\n", "")
+    assert licet(tmp_path, "schema", "read", *db) == (0, canonical, "")
+    assert licet(tmp_path, "relationships", "write", *db, "document:plan#owner@user:ada")[0] == 0
+    status, _, errors = licet(tmp_path, "schema", "write", *db, "-", stdin="definition user {}")
+    assert (status, "document" in errors) == (2, True)
+    assert licet(tmp_path, "schema", "read", *db) == (0, canonical, "")
+
+
 def test_doctor_prints_a_line_for_each_finding(tmp_path, db):
     report = module.doctor(db[1], postgres_schema=db[3])
     status, output, errors = licet(tmp_path, "doctor", *db)

@@ -173,7 +173,7 @@ static licet_status look_at_store(lic_pg_link *link, lic_memory *memory, lic_str
                                                  "the connection to the database was lost")
                                       : LICET_OK;
     }
-    add(f, LIC_STR("store"), LIC_STR("ok"), LIC_STR("tables and functions are those of this version of licet"));
+    add(f, LIC_STR("store"), LIC_STR("ok"), LIC_STR("the tables are of the version that this licet needs"));
     lic_arena_init(&arena, memory);
     statement.sql = lic_pg_statement_text(&arena, store_sql, schema);
     imports       = lic_pg_statement_text(&arena, imports_sql, schema);

@@ -93,7 +93,6 @@ def limit_option(command: argparse.ArgumentParser) -> None:
 
 def page_options(command: argparse.ArgumentParser) -> None:
     limit_option(command)
-    command.add_argument("--cursor", metavar="CURSOR", help="go on after it; --json tells it")
     context_option(command, CONTEXT_HELP)
 
 

@@ -97,12 +97,11 @@ def lookup_resources(arguments: argparse.Namespace) -> int:
             arguments.permission,
             arguments.subject,
             limit=arguments.limit,
-            cursor=arguments.cursor,
             context=arguments.context,
         )
         if arguments.json:
             found = [_found_values(resource) for resource in stream]
-            write_json({"resources": found, "token": stream.token, "cursor": stream.cursor})
+            write_json({"resources": found, "token": stream.token})
         else:
             for resource_id, permissionship, missing in stream:
                 print(_found_line(WORDS[permissionship], f"{arguments.resource_type}:{resource_id}", missing))
@@ -119,12 +118,11 @@ def lookup_subjects(arguments: argparse.Namespace) -> int:
             subject_relation=relation or None,
             wildcards=not arguments.no_wildcards,
             limit=arguments.limit,
-            cursor=arguments.cursor,
             context=arguments.context,
         )
         if arguments.json:
             found = [_subject_values(subject) for subject in stream]
-            write_json({"subjects": found, "token": stream.token, "cursor": stream.cursor})
+            write_json({"subjects": found, "token": stream.token})
         else:
             for subject in stream:
                 _print_subject(subject, subject_type, f"#{relation}" if relation else "")

@@ -1,4 +1,5 @@
-"""licet schema: files are formatted, checked, linted and compared; a new schema is held against the data."""
+"""licet schema: files are formatted, checked, linted and compared; a store's schema is read, replaced, and held against
+a new one."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ from ..records import Impact, SchemaChange
 from .answers import WORDS
 from .arguments import add_command, add_group, limit_option, store_options
 from .output import NO, OK, UNUSABLE, complain, counted, diagnose, diagnose_problem, printable, problem_of, write_json
-from .store import open_store
+from .store import Stop, open_store
 
 
 def add(commands: Any) -> None:
-    schema = add_group(commands, "schema", "format, check, lint and compare schema files")
+    schema = add_group(
+        commands, "schema", "format, check, lint and compare schema files; read and write a store's schema"
+    )
 
     command = add_command(schema, "fmt", schema_fmt, "print the canonical text", with_json=False)
     _schema_files(command)
@@ -51,6 +54,25 @@ def add(commands: Any) -> None:
     store_options(command)
     command.add_argument("schema", metavar="SCHEMA", help='the schema that is considered; "-" is standard input')
     limit_option(command)
+
+    command = add_command(
+        schema,
+        "write",
+        schema_write,
+        "replace the schema of a store, unless relationships there forbid it",
+        example="schema write --db postgresql:///app schema.zed",
+    )
+    store_options(command, mode="prefetch")
+    command.add_argument("schema", metavar="SCHEMA", help='the new schema; "-" is standard input')
+
+    command = add_command(
+        schema,
+        "read",
+        schema_read,
+        "print the schema of a store, in its canonical text",
+        example="schema read --db postgresql:///app",
+    )
+    store_options(command, mode="prefetch")
 
 
 def _schema_files(command: argparse.ArgumentParser) -> None:
@@ -247,15 +269,20 @@ def _schema_change_line(change: SchemaChange) -> str:
     return f"{where}: {change.kind}" + (f": {' -> '.join(sides)}" if sides else "")
 
 
-def schema_impact(arguments: argparse.Namespace) -> int:
-    found = []
+def _canonical(path: str) -> str:
+    """The schema of a file with what it imports in it, or Stop."""
     text = ""
     try:
-        text = _read_schema(arguments.schema)
-        canonical = _parse_schema(arguments.schema, text).format()
+        text = _read_schema(path)
+        return _parse_schema(path, text).format()
     except (_licet.Error, OSError) as error:
-        diagnose_problem(_name(arguments.schema), problem_of(error), text)
-        return UNUSABLE
+        diagnose_problem(_name(path), problem_of(error), text)
+        raise Stop(UNUSABLE) from None
+
+
+def schema_impact(arguments: argparse.Namespace) -> int:
+    found = []
+    canonical = _canonical(arguments.schema)
     any_impact = False
     with open_store(arguments) as engine:
         for impact in engine.schema_impact(canonical, limit=arguments.limit):
@@ -282,3 +309,27 @@ def _impact_line(impact: Impact) -> str:
         return f"{impact.kind:<7}  {impact.relationship}: {printable(impact.message or '')}"
     change = f"{WORDS[impact.before]} -> {WORDS[impact.after]}"
     return f"{impact.kind:<7}  {impact.resource} {impact.permission} {impact.subject}: {change}"
+
+
+# -------------------------------------------------------------------- write and read
+
+
+def schema_write(arguments: argparse.Namespace) -> int:
+    canonical = _canonical(arguments.schema)
+    with open_store(arguments) as engine:
+        token = engine.write_schema(canonical)
+    if arguments.json:
+        write_json({"token": token})
+    else:
+        print("schema written")
+    return OK
+
+
+def schema_read(arguments: argparse.Namespace) -> int:
+    with open_store(arguments) as engine:
+        text = engine.read_schema().format() + "\n"
+    if arguments.json:
+        write_json({"schema": text})
+    else:
+        sys.stdout.write(text)
+    return OK
