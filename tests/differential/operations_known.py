@@ -279,7 +279,7 @@ def of_lookup(case, mine, theirs):
     if is_error(theirs):
         return _of_failed_lookup(case, theirs)
     if is_error(mine):
-        return _of_failing_lookup(case, checks, own)
+        return _of_failing_lookup(case, theirs, checks, own)
     names = set()
     for oid, request in checks.items():
         one, other = _stated(mine, oid), _stated(theirs, oid)
@@ -302,12 +302,20 @@ def _of_failed_lookup(case, theirs):
     return "one" if theirs[1].startswith("CAVEAT_") else None
 
 
-def _of_failing_lookup(case, checks, own):
-    """licet's fails, as checks fail that SpiceDB's lookup has no need of: through a wildcard, of a userset."""
+def _of_failing_lookup(case, theirs, checks, own):
+    """licet's fails, as checks fail that SpiceDB's lookup has no need of: through a wildcard, of a userset, or far from what
+    it looks at."""
     stype, _, relation = _split(next(iter(checks.values()))["subject"])
-    failing = [request for oid, request in checks.items() if is_error(own[oid])]
-    agreed = all(is_error(case.spicedb.ask(request)) for request in failing)
-    return "wildcards" if relation is not None and _wildcards(case.world, stype) and agreed else None
+    failing = {oid: request for oid, request in checks.items() if is_error(own[oid])}
+    alone = {oid: case.spicedb.ask(request) for oid, request in failing.items()}
+    for oid, request in failing.items():
+        if not is_error(alone[oid]) and of_check(case.about(request), own[oid], alone[oid]) != "two":
+            return None
+    if relation is not None and _wildcards(case.world, stype):
+        return "wildcards"
+    too_deep = all(own[oid] == alone[oid] == (ERROR, DEPTH) for oid in failing)
+    others_agree = all(_stated(theirs, oid) == answer for oid, answer in own.items() if oid not in failing)
+    return "lookup depth" if too_deep and others_agree else None
 
 
 def _of_entry(case, one, other, own):
