@@ -89,6 +89,7 @@ class Run(NamedTuple):
     random: random.Random
     tally: Tally
     modes: tuple[str, ...]
+    is_full: bool
 
 
 def program(about: str, reduced: int, full: int, run: Callable[[Run], None]) -> int:
@@ -102,7 +103,7 @@ def program(about: str, reduced: int, full: int, run: Callable[[Run], None]) -> 
     count = given.count or (full if given.full else reduced)
     tally = Tally()
     started = time.monotonic()
-    run(Run(count, random.Random(given.seed), tally, (given.mode,) if given.mode else MODES))
+    run(Run(count, random.Random(given.seed), tally, (given.mode,) if given.mode else MODES, given.full))
     for wrong in tally.wrongs[:20]:
         print(f"WRONG {wrong}", file=sys.stderr)
     counts = ", ".join(f"{number} {what}" for what, number in tally.counts.items())

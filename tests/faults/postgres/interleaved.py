@@ -191,6 +191,8 @@ def watch(run, conninfo, engines, connection):
     collector.join()
     for mode, engine in engines.items():
         compare(run, mode, engine, connection, before[mode], licet.FULL)
+        if run.tally.counts[f"snapshots compared, {mode}"] < run.count // 100:
+            run.tally.wrong("too few comparisons", mode)
     run.tally.count("commits", committed.value)
     run.tally.count("rows of garbage collected", collected.value)
     for process in [*writers, collector]:
